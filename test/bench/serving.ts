@@ -40,6 +40,9 @@ const FASTIFY = 'fastify, from memory';
 const LIVE = 'fastify, live query';
 const MOST_FILES = 100_000;
 const MOST_SEARCHES = 10_000;
+const NAMES_PER_MATCH = 50;
+/** A request line has up to 8,192 bytes. */
+const LONGEST_TARGET = 8_000;
 /** The product answers this many requests at once while its bodies are written to files. */
 const FETCHING = 16;
 const WARM_UP_SECONDS = 1;
@@ -88,6 +91,12 @@ export async function measureServing(prepared: Prepared, options: Options): Prom
     { name: 'page of 50 games', paths: [page], connections: 64, servers: all },
     // A live search takes so long that more connections would only queue.
     { name: 'different searches', paths: searchesOf(prepared), connections: 8, servers: live },
+    {
+      name: `match of ${NAMES_PER_MATCH} names`,
+      paths: matchesOf(prepared),
+      connections: 8,
+      servers: prepared.products.map(({ name }) => name),
+    },
   ];
   let measured = 0;
   const nextKey = () => keys[measured++ % keys.length];
@@ -121,6 +130,19 @@ function searchesOf({ games }: Prepared): string[] {
     if (searches.size === MOST_SEARCHES) break;
   }
   return [...searches];
+}
+
+/** For each platform with enough games, the names of files of some. */
+function matchesOf({ games }: Prepared): string[] {
+  return [...Map.groupBy(games, ({ platform }) => platform)]
+    .filter(([, { length }]) => length >= NAMES_PER_MATCH)
+    .map(([platform, some]) => {
+      const names = some
+        .slice(0, NAMES_PER_MATCH)
+        .map(({ title }) => `${title.replaceAll('/', '_')} (USA).zip`);
+      return `${BASE}/match?platform=${platform}&names=${names.map(encodeURIComponent).join('/')}`;
+    })
+    .filter(({ length }) => length <= LONGEST_TARGET);
 }
 
 /**
