@@ -63,6 +63,8 @@ export interface RunOptions {
   readonly warnings: readonly Warning[];
   /** To read only a part of the catalogue; by default, all of it. */
   readonly conditions?: Conditions;
+  /** What the run may use, in bytes; by default, what the system says. */
+  readonly availableMemory?: number;
 }
 
 export interface RunResult {
@@ -121,8 +123,9 @@ interface Run extends RunOptions, Optional {
 /** Runs on the rows that have changed or, if that is impossible or fails, on all rows. */
 async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<RunResult> {
   const { snapshotsDir, isFull = false, keyOf, progress } = run;
-  const readAll = (reason: string) => {
+  const readAll = async (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
+    await warnOfMemory(run);
     return new Attempt(run, undefined, reason).run();
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');
@@ -134,6 +137,22 @@ async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<
     if (error instanceof HeldError || error instanceof RefusedError) throw error;
     return readAll(`reading only the changes failed (${(error as Error).message})`);
   }
+}
+
+/** Of a run that reads all rows, in bytes: measured with 20,000 to ten million games (test/bench/RESULTS.md). */
+const MEMORY = 150e6;
+const MEMORY_PER_GAME = 930;
+
+/** If memory runs out, the system ends the run without a word, perhaps after minutes. */
+async function warnOfMemory(run: Run): Promise<void> {
+  const { database, progress, availableMemory = process.availableMemory() } = run;
+  const [[games = 0] = []] = await database.rows('SELECT COUNT(*) FROM games');
+  const needed = MEMORY + MEMORY_PER_GAME * Number(games);
+  if (needed <= availableMemory) return;
+  const [about, available] = [needed, availableMemory].map((bytes) => Math.round(bytes / 1e6));
+  progress.warn(
+    `Warning: a run over ${counted(Number(games), 'game')} takes about ${about} MB of memory, and only ${available} MB are available. The system may end it.`,
+  );
 }
 
 class Attempt {

@@ -54,10 +54,10 @@ const CHANGES: Readonly<Record<string, (database: Database, round: number) => Pr
 };
 
 export async function measureGenerator(prepared: Prepared, options: Options): Promise<string> {
-  const { mariaDb, databaseUrl, products, folder } = prepared;
+  const { databaseServer, databaseUrl, products, folder } = prepared;
   const database = await openDatabase(databaseUrl, { stallSeconds: 600 });
   const dumpFile = path.join(folder, 'dump.sql');
-  const [command, words] = mariaDb.dumpCommand(DATABASE);
+  const [command, words] = databaseServer.dumpCommand(DATABASE);
   const tables = ['platforms', 'games', 'covers', 'cover_files'];
   const dump: Candidate = {
     name: DUMP,

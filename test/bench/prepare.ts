@@ -1,5 +1,5 @@
 /**
- * What all parts of the benchmark use: a catalogue in MariaDB, its titles as lines, keys, and for each checkout
+ * What all parts of the benchmark use: a catalogue in MariaDB (or MySQL, with TEST_DATABASE), its titles as lines, keys, and for each checkout
  * of the product a generation that it has made.
  */
 import { execFile } from 'node:child_process';
@@ -45,7 +45,7 @@ export interface Prepared extends Place {
   /** This checkout first. */
   readonly products: readonly Product[];
   readonly description: string;
-  readonly mariaDb: DatabaseServer;
+  readonly databaseServer: DatabaseServer;
   /** Of the catalogue. */
   readonly databaseUrl: string;
   /** In random order. */
@@ -73,10 +73,10 @@ export async function prepare(
 ): Promise<Prepared> {
   const real = games === undefined ? sharedCatalogue() : undefined;
   const catalogue = real ?? seededCatalogue({ games: games ?? 150_000, seed: 5 });
-  report('loading a catalogue into MariaDB');
-  const mariaDb = await startDatabaseServer('mariadb');
-  atEnd(mariaDb.stop);
-  const databaseUrl = await mariaDb.createDatabase(DATABASE);
+  report('loading a catalogue into the database');
+  const databaseServer = await startDatabaseServer();
+  atEnd(databaseServer.stop);
+  const databaseUrl = await databaseServer.createDatabase(DATABASE);
   const database = await openDatabase(databaseUrl, { stallSeconds: 600 });
   await database.run('SET GLOBAL innodb_buffer_pool_size = 1073741824');
   await loadCatalogue(database, catalogue);
@@ -117,7 +117,7 @@ export async function prepare(
   if (earlier) products.push(product(BASELINE, path.resolve(earlier)));
   const kind = real === undefined ? 'A seeded' : 'A real';
   return {
-    ...{ folder, atEnd, products, mariaDb, databaseUrl, keys, gamesFile },
+    ...{ folder, atEnd, products, databaseServer, databaseUrl, keys, gamesFile },
     games: shuffled.map(({ game }) => game),
     description: `${kind} catalogue of ${listed.length} games`,
   };

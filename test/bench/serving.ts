@@ -57,7 +57,7 @@ interface Work {
 }
 
 export async function measureServing(prepared: Prepared, options: Options): Promise<string> {
-  const { folder, mariaDb, keys } = prepared;
+  const { folder, databaseServer, keys } = prepared;
   const files = path.join(folder, 'files');
   const targets = path.join(folder, 'targets.txt');
   const starts: Starts = {
@@ -68,10 +68,10 @@ export async function measureServing(prepared: Prepared, options: Options): Prom
       return startAlternative(prepared, ['fastify.mjs'], variables);
     }),
     [LIVE]: lazily(async () => {
-      moveTo([chooseCores().server], mariaDb.pid);
+      moveTo([chooseCores().server], databaseServer.pid);
       const variables = { BENCH_DATABASE: prepared.databaseUrl };
       const server = await startAlternative(prepared, ['fastify.mjs'], variables);
-      return { ...server, pids: [...server.pids, mariaDb.pid] };
+      return { ...server, pids: [...server.pids, databaseServer.pid] };
     }),
   };
   options.report('writing one file per response');
@@ -108,7 +108,7 @@ export async function measureServing(prepared: Prepared, options: Options): Prom
   );
   const findings = await measureInTurn(candidates, options, { isWarmedUp: true });
   // The other parts may use both cores.
-  moveTo(chooseCores().all, mariaDb.pid);
+  moveTo(chooseCores().all, databaseServer.pid);
   return describe(works, all, findings);
 }
 

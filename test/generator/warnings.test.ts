@@ -3,9 +3,11 @@
  * warning never refuses a run and never changes the generation.
  */
 import { expect, test } from 'vitest';
+import { openDatabase } from '#lib/database/open.ts';
 import { cover, plainCatalogue } from '#test/catalogue/plain.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { newSnapshots, reportOf, runGenerator } from '#test/support/wholeness.ts';
+import { quiet, run } from './reuse/runs.ts';
 
 test('a run shows its warnings in its report, on stderr and with --json, and publishes', async () => {
   const inSeconds = (seconds: number) =>
@@ -31,4 +33,20 @@ test('a run shows its warnings in its report, on stderr and with --json, and pub
     expect(warnings).toEqual([`1 of covers: ${future}`, ...settings]);
     for (const sentence of warnings) expect(stderr).toContain(`Warning: ${sentence}.\n`);
   }
+});
+
+test('a run that the memory may be too small for says so before it starts', async () => {
+  const url = await makeSqlite(plainCatalogue(2));
+  const database = await openDatabase(url);
+  const texts: string[] = [];
+  const progress = {
+    ...quiet,
+    warn: (text: string) => texts.push(text),
+    step: (text: string) => texts.push(text),
+  };
+  await run(database, newSnapshots(), { availableMemory: 100e6 }, progress);
+  await database.close();
+  expect(texts[0]).toBe(
+    'Warning: a run over 2 games takes about 150 MB of memory, and only 100 MB are available. The system may end it.',
+  );
 });
