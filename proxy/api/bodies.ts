@@ -2,7 +2,7 @@
  * Puts bodies together from records and the JSON around them. Records are copied from their packs, so
  * nothing is parsed or serialised.
  */
-import { combineHashes, hashBytes } from '../../lib/format/content-hash.ts';
+import { type ContentHash, hashBytes } from '../../lib/format/content-hash.ts';
 import type { GameNumber } from '../../lib/format/index/numbers.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import {
@@ -59,16 +59,18 @@ export class BodyWriter {
     this.reserve(json.length);
     this.scratch.bytes.set(json, this.at);
     this.at += json.length;
-    this.reserveHashes(2);
-    for (const half of hashBytes(json)) this.scratch.hashes[this.hashCount++] = half;
+    this.addHash(hashBytes(json));
   }
 
   /**
-   * @param numbers what the body depends on besides its records, for the hash: whole numbers below 2^53
+   * The hash is that of the content hashes and the numbers: hashing the bytes of a page would take longer.
+   * @param numbers what the body depends on besides its records: whole numbers below 2^53
    */
   finish(numbers: readonly number[]): Body {
-    const hash = combineHashes(this.scratch.hashes.subarray(0, this.hashCount), numbers);
-    return { bytes: this.copy(), hash };
+    // As integers of 64 bits; the array takes each half modulo 2^32.
+    for (const number of numbers) this.addHash([number / 2 ** 32, number]);
+    const hashes = new Uint8Array(this.scratch.hashes.buffer, 0, this.hashCount * 4);
+    return { bytes: this.copy(), hash: hashBytes(hashes) };
   }
 
   /** Ends a body that depends on more than its records and numbers: the hash is that of its bytes. */
@@ -90,6 +92,12 @@ export class BodyWriter {
     this.reserveHashes(end - from * 2);
     const { hashes } = this.scratch;
     for (let i = from * 2; i < end; i++) hashes[this.hashCount++] = hash[i];
+  }
+
+  private addHash([high, low]: ContentHash): void {
+    this.reserveHashes(2);
+    this.scratch.hashes[this.hashCount++] = high;
+    this.scratch.hashes[this.hashCount++] = low;
   }
 
   private reserve(bytes: number): void {
