@@ -6,11 +6,12 @@
  * Invariant: an error after the response has begun closes the connection, so that a partial response never
  * looks complete.
  */
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { isGenerationId } from '../../lib/format/layout.ts';
 import { type Admission, type AdmissionParts, type Admit, makeAdmit } from '../admit/admission.ts';
 import { makeSlots } from '../admit/limits/slots.ts';
-import { type ApiRequest, BASE, makeRequestIds, splitTarget } from '../http/request.ts';
+import { type ApiRequest, BASE, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
@@ -69,7 +70,6 @@ class Api {
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
   private readonly cache = makeResourceCache();
-  private readonly makeId = makeRequestIds();
   private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
@@ -105,7 +105,7 @@ class Api {
     { quota, key, refusal }: Admission,
   ): void {
     const reply: Reply = {
-      id: request.head.requestId ?? this.makeId(),
+      id: request.head.requestId ?? randomUUID(),
       request,
       response,
       startedAt,

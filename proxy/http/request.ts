@@ -2,7 +2,6 @@
  * The request that the API works with: its target, its id, and the header fields that the proxy needs. It is
  * the same for requests that the fast path has read and for those that Node's HTTP server has read.
  */
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
@@ -142,26 +141,8 @@ function decodeBasic(authorization: string): string {
 const SHAPE = /^[A-Za-z0-9._-]{1,64}$/;
 /** What follows the prefix of a key is as secret as the key. */
 const WITHOUT_PREFIX = /[0-9A-Za-z]{38}/;
-/** In hex digits. */
-const LENGTH = 24;
-/** Ids are made in batches of this many. Each alone would take several times as long. */
-const BATCH = 256;
 
 /** Whether a client may choose this id. */
 export function isRequestId(text: string): boolean {
   return SHAPE.test(text) && !text.includes(KEY_PREFIX) && !WITHOUT_PREFIX.test(text);
-}
-
-/** @returns a function that makes a random id of 24 hex digits */
-export function makeRequestIds(): () => string {
-  let digits = '';
-  let used = 0;
-  return () => {
-    if (used === digits.length) {
-      digits = randomBytes((BATCH * LENGTH) / 2).toString('hex');
-      used = 0;
-    }
-    used += LENGTH;
-    return digits.slice(used - LENGTH, used);
-  };
 }

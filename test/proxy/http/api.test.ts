@@ -324,7 +324,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       const url = `${proxy.url}/api/v1/stats`;
       for (const ids of [{}, { 'x-request-id': ['a', 'b'] }, { 'x-request-id': makeKey() }]) {
         const { headers } = await send(url, { headers: { ...own, ...ids } });
-        expect(headers['x-request-id']).toMatch(/^[0-9a-f]{24}$/);
+        expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
       }
     });
 

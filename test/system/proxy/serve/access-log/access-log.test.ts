@@ -84,7 +84,7 @@ describe('with all', () => {
     const line = lineOf('game');
     expect(line).toEqual({
       time: expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       address: '2001:db8:0:1::2',
       key: 7,
       method: 'GET',
