@@ -2,6 +2,7 @@
  * Unions, intersections and differences of sets of numbers. No method changes the sets that it gets. Bits
  * are in the memory of the query: a set that outlives it must be copied.
  */
+import { firstIndex } from '../../../../lib/format/index/arrays.ts';
 import { bitAt, onesIn, setBit } from '../../../../lib/format/index/bits.ts';
 import {
   addTo,
@@ -176,11 +177,5 @@ function firstAtLeast(list: Uint32Array, wanted: number, from: number): number {
     low += stride;
     stride *= 2;
   }
-  let high = Math.min(low + stride, list.length);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (list[middle] < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(low, Math.min(low + stride, list.length), (at) => list[at] >= wanted);
 }
