@@ -3,13 +3,14 @@
  * with a request under way.
  */
 import { EventEmitter, once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { countConnections, newConnectionCells } from '#lib/program/connections.ts';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
 import { HttpServer } from '#proxy/http/server.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const MOST = 8;
 const USUAL = 'GET /api/v1/stats HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -28,21 +29,9 @@ async function serve(api: ApiHandler = (_, response) => answer(response)) {
   const cells = newConnectionCells(MOST);
   const log = pino({ level: 'silent' });
   const http = new HttpServer(api, () => {}, log, { connections: cells });
-  http.server.listen(0, '127.0.0.1');
-  await once(http.server, 'listening');
-  const sockets: Socket[] = [];
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    http.closeAllConnections();
-    http.server.close();
-  });
-  const { port } = http.server.address() as AddressInfo;
-  async function open(): Promise<Socket> {
-    const socket = await openSocket(port);
-    socket.on('error', () => {});
-    sockets.push(socket);
-    return socket;
-  }
+  const port = await listenOn(http.server);
+  atEndOfFile(() => http.closeAllConnections());
+  const open = async () => (await openSocket(port)).on('error', () => {});
   return {
     cells,
     open,

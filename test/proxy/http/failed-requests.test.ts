@@ -3,12 +3,11 @@
  * without the cause; after that its connection is cut, so that a partial body does not look complete.
  * Each failure is one line of the log.
  */
-import { once } from 'node:events';
 import { closeSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, BlockList } from 'node:net';
+import { BlockList } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CURRENT } from '#lib/format/layout.ts';
 import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { makeKeyStore } from '#proxy/admit/keys/key-store.ts';
@@ -20,17 +19,11 @@ import { HttpServer } from '#proxy/http/server.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
-import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { makeLog } from '#test/support/log.ts';
-import {
-  generate,
-  makeFolder,
-  NEVER,
-  startProxy,
-  testKey,
-  writeKeys,
-} from '#test/support/product.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
+import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
@@ -41,25 +34,18 @@ const PATHS = [
   ["through Node's parser", UNUSUAL],
 ] as const;
 const INTERNAL_ERROR = '{"error":"Internal error"}';
-let dir: string;
-let targets: string[];
-
-beforeAll(async () => {
-  dir = path.join(makeFolder(), 'snapshots');
-  await generate(await makeSqlite(seededCatalogue({ games: 310, seed: 2, platforms: 1 })), dir);
-  writeKeys(dir, [key]);
-  const [pack = ''] = readdirSync(path.join(dir, CURRENT, 'covers'));
-  const covers = JSON.parse(readFileSync(path.join(dir, CURRENT, 'covers', pack), 'utf8'));
-  const { id, game } = covers.at(-1);
-  const gamePath = `/games/${game.platform.slug}/${game.slug}`;
-  targets = [
-    gamePath,
-    `${gamePath}/covers`,
-    `/covers/${id}`,
-    `/platforms/${game.platform.slug}/games?page=2`,
-    '/search?sort=title_desc',
-  ];
-});
+const dir = await makeSnapshots(seededCatalogue({ games: 310, seed: 2, platforms: 1 }), [key]);
+const [pack = ''] = readdirSync(path.join(dir, CURRENT, 'covers'));
+const covers = JSON.parse(readFileSync(path.join(dir, CURRENT, 'covers', pack), 'utf8'));
+const { id, game } = covers.at(-1);
+const gamePath = `/games/${game.platform.slug}/${game.slug}`;
+const targets = [
+  gamePath,
+  `${gamePath}/covers`,
+  `/covers/${id}`,
+  `/platforms/${game.platform.slug}/games?page=2`,
+  '/search?sort=title_desc',
+];
 
 interface LogLine {
   readonly level: number;
@@ -93,7 +79,7 @@ describe('a read that fails', () => {
   test.each(PATHS)(
     'because a pack was truncated gives 500 and one line of log, %s',
     async (_, fields) => {
-      const copy = path.join(makeFolder(), 'snapshots');
+      const copy = newSnapshots();
       cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
       // It checked their sizes when it opened them.
       const proxy = await startProxy(copy, {}, NEVER);
@@ -164,9 +150,7 @@ async function serve(broken: Partial<ApiParts>) {
     ...broken,
   });
   const http = new HttpServer(api, () => {}, log);
-  http.server.listen(0, '127.0.0.1');
-  await once(http.server, 'listening');
-  const { port } = http.server.address() as AddressInfo;
+  const port = await listenOn(http.server);
   return {
     failures: () => failuresIn(messages.text()),
     /** Sends requests that would keep the connection. @returns everything until the server ends it */

@@ -4,32 +4,23 @@
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import { makeRequestReader } from '#proxy/http/fast-path.ts';
 import { BASE, type RequestHead, readHead } from '#proxy/http/request.ts';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
 import { HttpServer } from '#proxy/http/server.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
-import { openSocket, readToEnd, statusesIn } from '#test/support/servers/sockets.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
+import { listenOn, openSocket, readToEnd, statusesIn } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
-let proxy: RunningProxy;
-let stats: string;
-/** Of the snapshot. */
-let id: string;
-
-beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots([key]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-  const response = await fetch(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
-  stats = await response.text();
-  id = response.headers.get('x-snapshot') ?? '';
-});
+const proxy = await startProxy(await makeSampleSnapshots([key]), {}, NEVER);
+const { text: stats, headers } = await proxy.get('/stats', key.key);
 
 const fields = (more = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${more}\r\n`;
 const usual = (target = '/api/v1/stats', more = '') => `GET ${target} HTTP/1.1\r\n${fields(more)}`;
@@ -167,16 +158,12 @@ async function serveLarge(body = Buffer.alloc(240_000)) {
   return { port: await listenFor(api), asked: () => asked };
 }
 
-/** Serves until the end of the test. @returns the port */
+/** @returns the port */
 async function listenFor(api: ApiHandler): Promise<number> {
   const times = { head: 1e8, request: 1e8, keepAlive: 1e8, check: 20 };
   const http = new HttpServer(api, () => {}, pino({ level: 'silent' }), { times });
-  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    http.closeAllConnections();
-    http.close(() => {});
-  });
-  return (http.server.address() as AddressInfo).port;
+  atEndOfFile(() => http.closeAllConnections());
+  return listenOn(http.server);
 }
 
 describe('a client that has ended its side of the connection', () => {
@@ -190,7 +177,7 @@ describe('a client that has ended its side of the connection', () => {
       'a last request that is compressed',
       () => usual('/api/v1/search', `${CLOSE}Accept-Encoding: gzip\r\n`),
     ],
-    ['a list of changes', () => usual(`/api/v1/changes?since=${id}`, CLOSE)],
+    ['a list of changes', () => usual(`/api/v1/changes?since=${headers['x-snapshot']}`, CLOSE)],
     ['a download', () => usual('/api/v1/snapshot')],
     [
       'a whole file after a usual request',
@@ -319,30 +306,24 @@ test('the fast path reads the same request head as Node’s parser', async () =>
     received = { target: request.url, head: readHead(request) };
     response.end();
   });
-  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
-  const { port } = node.address() as AddressInfo;
+  const port = await listenOn(node);
   let read = 0;
-  try {
-    for (let seed = 0; seed < 300; seed++) {
-      const text = randomHead(makeRandom(seed));
-      const request = makeRequestReader()(Buffer.from(text, 'latin1'), 0);
-      if (request === undefined) continue;
-      read++;
-      received = undefined;
-      await new Promise<void>((resolve) => {
-        const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
-        socket.once('data', () => socket.destroy());
-        socket.once('close', () => resolve());
-      });
-      expect(received, JSON.stringify(text)).toEqual({
-        target: BASE + request.target,
-        head: request.head,
-      });
-      expect(request.end).toBe(text.length);
-    }
-  } finally {
-    node.close();
-    node.closeAllConnections();
+  for (let seed = 0; seed < 300; seed++) {
+    const text = randomHead(makeRandom(seed));
+    const request = makeRequestReader()(Buffer.from(text, 'latin1'), 0);
+    if (request === undefined) continue;
+    read++;
+    received = undefined;
+    await new Promise<void>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
+      socket.once('data', () => socket.destroy());
+      socket.once('close', () => resolve());
+    });
+    expect(received, JSON.stringify(text)).toEqual({
+      target: BASE + request.target,
+      head: request.head,
+    });
+    expect(request.end).toBe(text.length);
   }
   // The fast path reads some of these heads, but not all.
   expect(read).toBeGreaterThan(30);

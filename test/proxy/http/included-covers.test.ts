@@ -2,24 +2,14 @@
  * `include`, batches and the covers of a platform return the same records, byte for byte, as the requests
  * that they replace.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
-import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { checkContract } from '#test/support/openapi.ts';
-import {
-  generate,
-  makeFolder,
-  NEVER,
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-  writeKeys,
-} from '#test/support/product.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 
 const key = testKey(1);
-let proxy: RunningProxy;
 
 /** The sample, with a game that has covers of many regions and types, and one with a large id. */
 function catalogue(): Catalogue {
@@ -47,17 +37,11 @@ function catalogue(): Catalogue {
   };
 }
 
-beforeAll(async () => {
-  const snapshotsDir = `${makeFolder()}/snapshots`;
-  await generate(await makeSqlite(catalogue()), snapshotsDir);
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-});
+const proxy = await startProxy(await makeSnapshots(catalogue(), [key]), {}, NEVER);
 
 async function get(target: string) {
-  const path = `/api/v1${target}`;
-  const reply = await send(proxy.url + path, { headers: { 'x-api-key': key.key } });
-  checkContract('GET', path, reply);
+  const reply = await proxy.get(target, key.key);
+  checkContract('GET', `/api/v1${target}`, reply);
   return reply;
 }
 

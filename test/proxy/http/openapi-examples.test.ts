@@ -1,19 +1,11 @@
 /** The examples in openapi.yaml, those of searches too, are what the proxy sends for the sample. */
-import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '#lib/database/open.ts';
+import { describe, expect, test } from 'vitest';
 import { SORTS } from '#proxy/find/search/query.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { change } from '#test/support/databases.ts';
 import { checkContract, type JsonObject, readContract } from '#test/support/openapi.ts';
-import {
-  generate,
-  makeFolder,
-  NEVER,
-  type OwnProxy,
-  startProxy,
-  testKey,
-  writeKeys,
-} from '#test/support/product.ts';
+import { generate, NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 interface Example {
   readonly summary?: string;
@@ -36,17 +28,11 @@ const ofErrors = Object.values(components.responses).flatMap(({ content }) =>
   Object.values(content?.['application/json'].examples ?? {}),
 );
 const key = testKey(1);
-let databaseUrl: string;
-let snapshotsDir: string;
-let proxy: OwnProxy;
-
-beforeAll(async () => {
-  databaseUrl = await makeSampleSqlite();
-  snapshotsDir = path.join(makeFolder(), 'snapshots');
-  await generate(databaseUrl, snapshotsDir);
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-});
+const databaseUrl = await makeSampleSqlite();
+const snapshotsDir = newSnapshots();
+await generate(databaseUrl, snapshotsDir);
+writeKeys(snapshotsDir, [key]);
+const proxy = await startProxy(snapshotsDir, {}, NEVER);
 
 /** What the summary of an example says: its request, and whether items are left out. */
 function readSummary({ summary = '' }: Example) {
@@ -165,11 +151,12 @@ test('/snapshot, apart from ids, versions and hashes', async () => {
 
 test('/changes, apart from the ids of snapshots', async () => {
   const before = (await proxy.get('/stats', key.key)).headers['x-snapshot'];
-  const database = await openDatabase(databaseUrl);
-  await database.run("UPDATE covers SET status = 'approved' WHERE id = 50092");
-  await database.run("UPDATE covers SET region = 'Europe' WHERE id = 50310");
-  await database.run("UPDATE covers SET status = 'rejected' WHERE id IN (50782, 50873)");
-  await database.close();
+  await change(
+    databaseUrl,
+    "UPDATE covers SET status = 'approved' WHERE id = 50092",
+    "UPDATE covers SET region = 'Europe' WHERE id = 50310",
+    "UPDATE covers SET status = 'rejected' WHERE id IN (50782, 50873)",
+  );
   await generate(databaseUrl, snapshotsDir);
   writeKeys(snapshotsDir, [key]);
   await proxy.refresh();

@@ -1,16 +1,11 @@
 /** Requests that no client library would send, over raw sockets. Each gets one clear response, no 5xx. */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 import { sendRaw, statusesIn } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
-let proxy: RunningProxy;
-
-beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots([key]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-});
+const proxy = await startProxy(await makeSampleSnapshots([key]), {}, NEVER);
 
 const exchange = (text: string) => sendRaw(proxy.port, text);
 
