@@ -10,10 +10,11 @@ import { GENERATIONS } from '#lib/format/layout.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
-import { generate, makeFolder, type TestKey, writeKeys } from '#test/support/product.ts';
+import { generate, type TestKey, writeKeys } from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 /** A catalogue with a mark in every platform, game and cover, so that all its bodies differ from others. */
-export function markedCatalogue(games: number, mark: string): Catalogue {
+function markedCatalogue(games: number, mark: string): Catalogue {
   const catalogue = seededCatalogue({ games, seed: 3 });
   const marked = (rows: Iterable<Row>, position: number) =>
     [...rows].map((row) => row.map((value, column) => (column === position ? mark : value)));
@@ -38,14 +39,14 @@ export async function makeGenerations(
   const original = made.get(name) ?? generateMarked(games, marks);
   made.set(name, original);
   atEndOfFile(() => made.delete(name));
-  const dir = path.join(makeFolder(), 'snapshots');
+  const dir = newSnapshots();
   cpSync(await original, dir, { recursive: true, verbatimSymlinks: true });
   writeKeys(dir, [key]);
   return { dir, ids: readdirSync(path.join(dir, GENERATIONS)).sort() };
 }
 
 async function generateMarked(games: number, marks: readonly string[]): Promise<string> {
-  const dir = path.join(makeFolder(), 'snapshots');
+  const dir = newSnapshots();
   for (const mark of marks) await generate(await makeSqlite(markedCatalogue(games, mark)), dir);
   return dir;
 }

@@ -2,10 +2,10 @@
 import { closeSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { openDatabase } from '#lib/database/open.ts';
 import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { change } from '#test/support/databases.ts';
 import { generate } from '#test/support/product.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
@@ -24,28 +24,26 @@ function open(snapshotsDir: string, id: string, current?: OpenedFiles): OpenedFi
 /** Two generations, of which the second has a change. They are made once for each change. */
 const made = new Map<string, ReturnType<typeof generateTwo>>();
 
-function makeTwo(change: string): ReturnType<typeof generateTwo> {
-  const two = made.get(change) ?? generateTwo(change);
-  made.set(change, two);
+function makeTwo(set: string): ReturnType<typeof generateTwo> {
+  const two = made.get(set) ?? generateTwo(set);
+  made.set(set, two);
   return two;
 }
 
-async function generateTwo(change: string) {
+async function generateTwo(set: string) {
   const url = await makeSampleSqlite();
   const dir = newSnapshots();
   await generate(url, dir);
   const before = currentId(dir) as string;
-  const database = await openDatabase(url);
-  await database.run(`UPDATE games SET ${change} WHERE id = (SELECT MIN(id) FROM games)`, []);
-  await database.close();
+  await change(url, `UPDATE games SET ${set} WHERE id = (SELECT MIN(id) FROM games)`);
   await generate(url, dir);
   return { dir, before, after: currentId(dir) as string };
 }
 
 test.each(["description = 'Changed'", 'release_year = 1977', "title = 'Aardvark, changed'"])(
   'after %s',
-  async (change) => {
-    const { dir, before, after } = await makeTwo(change);
+  async (set) => {
+    const { dir, before, after } = await makeTwo(set);
     const alone = open(dir, after);
     const reusing = open(dir, after, open(dir, before));
     expect(reusing.contents).toEqual(alone.contents);

@@ -11,23 +11,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { encodeDifference, LARGEST_DIFFERENCE } from '#lib/format/difference-file.ts';
 import { CHANGES } from '#lib/format/layout.ts';
 import { listDifferences, readDifference, writeDifference } from '#lib/generations/differences.ts';
 import { makeFolder } from '#test/support/product.ts';
-import { differenceOf, expectAllExact, type History, joinExactly, makeHistory } from './history.ts';
+import { differenceOf, expectAllExact, joinExactly, makeHistory } from './history.ts';
 
-let history: History;
-let ids: readonly string[];
-let foreign: string;
-
-beforeAll(async () => {
-  history = await makeHistory(5);
-  ids = [...history.states.keys()];
-  const other = await makeHistory(6, 2);
-  foreign = differenceOf(other, [...other.states.keys()][1]);
-});
+const history = await makeHistory(5);
+const ids = [...history.states.keys()];
+const other = await makeHistory(6, 2);
+const foreign = differenceOf(other, [...other.states.keys()][1]);
 
 test('the list from any generation to any later one is exact, past a rollback, too', () => {
   expect(expectAllExact(history).pairs).toBe(15);

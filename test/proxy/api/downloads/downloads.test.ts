@@ -7,10 +7,9 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { currentId } from '#lib/generations/generations.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
-import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { checkContract } from '#test/support/openapi.ts';
 import {
-  generate,
   makeFolder,
   NEVER,
   PARSERS,
@@ -18,21 +17,16 @@ import {
   send,
   startProxy,
   testKey,
-  writeKeys,
 } from '#test/support/product.ts';
 import { filesOf } from '#test/support/replicas.ts';
 import { openSocket, readToEnd, sendRaw } from '#test/support/servers/sockets.ts';
-import { newSnapshots } from '#test/support/wholeness.ts';
 
 const key = testKey(1);
-const snapshotsDir = newSnapshots();
-
 // Large enough for several pieces.
 const catalogue = seededCatalogue({ games: 3000, seed: 5, platforms: 4 });
-await generate(await makeSqlite(catalogue), snapshotsDir);
+const snapshotsDir = await makeSnapshots(catalogue, [key]);
 const id = currentId(snapshotsDir) as string;
 const files = filesOf(snapshotsDir, id);
-writeKeys(snapshotsDir, [key]);
 const proxy = await startProxy(snapshotsDir, {}, NEVER);
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();

@@ -16,7 +16,7 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MINISEARCH } from '#lib/format/layout.ts';
 import { identityIn } from '#lib/generations/files/checked-files.ts';
 import { currentId, generationDir, pointCurrentTo } from '#lib/generations/generations.ts';
@@ -29,7 +29,6 @@ import { openFilesIn } from '#test/support/processes.ts';
 import {
   makeFolder,
   NEVER,
-  type OwnProxy,
   PARSERS,
   startProxy,
   type TestKey,
@@ -72,16 +71,10 @@ function overwrite(file: string, content: Buffer): void {
   closeSync(descriptor);
 }
 
-describe.each(PARSERS)('over %s', (_, fields) => {
-  let snapshotsDir: string;
-  let proxy: OwnProxy;
-
-  beforeAll(async () => {
-    snapshotsDir = await makeSampleSnapshots(keys);
-    enlarge(snapshotsDir);
-    proxy = await startProxy(snapshotsDir, {}, NEVER);
-  });
-
+describe.each(PARSERS)('over %s', async (_, fields) => {
+  const snapshotsDir = await makeSampleSnapshots(keys);
+  enlarge(snapshotsDir);
+  const proxy = await startProxy(snapshotsDir, {}, NEVER);
   const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`);
 
   /** Begins a download on a new connection, and stops reading it after the first bytes. */

@@ -1,10 +1,10 @@
 /** `GET /match` on a small catalogue: kinds, ambiguity, candidates, covers by region, ids, and errors. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import type { Row } from '#lib/database/database.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { checkContract } from '#test/support/openapi.ts';
-import { NEVER, type OwnProxy, startProxy, testKey } from '#test/support/product.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 
 const SNES = 1;
 const PS2 = 2;
@@ -99,11 +99,7 @@ function makeCatalogue(): Catalogue {
 }
 
 const key = testKey(1);
-let proxy: OwnProxy;
-
-beforeAll(async () => {
-  proxy = await startProxy(await makeSnapshots(makeCatalogue(), [key]), {}, NEVER);
-});
+const proxy = await startProxy(await makeSnapshots(makeCatalogue(), [key]), {}, NEVER);
 
 // biome-ignore lint/suspicious/noExplicitAny: a body of any shape
 type Json = any;

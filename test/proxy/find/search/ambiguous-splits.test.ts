@@ -3,17 +3,13 @@
  * word. There are more than a million ways to read eight such words, so a search that tried each would not end
  * before the test does.
  */
-import { beforeAll, expect, test } from 'vitest';
-import { type MadeSearch, searchOf } from './made-search.ts';
+import { expect, test } from 'vitest';
+import { searchOf } from './made-search.ts';
 
 const TITLE = 'b bb b bb bbb b bbb bb bbb bbbb b bbbb bb bbbb';
-let search: MadeSearch;
-
-beforeAll(async () => {
-  const words = ['b', 'bb', 'bbb', 'bbbb', 'bbbbb'];
-  const all = words.flatMap((a) => words.flatMap((b) => words.map((c) => `${a} ${b} ${c}`)));
-  search = await searchOf('Another', TITLE, all.join(' '));
-});
+const words = ['b', 'bb', 'bbb', 'bbbb', 'bbbbb'];
+const all = words.flatMap((a) => words.flatMap((b) => words.map((c) => `${a} ${b} ${c}`)));
+const search = await searchOf('Another', TITLE, all.join(' '));
 
 test.each([
   ['bbbbb', 'title_asc'],

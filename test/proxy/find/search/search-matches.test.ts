@@ -1,8 +1,8 @@
 /**
  * Which titles a query matches as it stands, on examples made by hand. Each rule has examples of what it finds, and of what it does not.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
-import { found, type MadeSearch, searchOf } from './made-search.ts';
+import { describe, expect, test } from 'vitest';
+import { found, searchOf } from './made-search.ts';
 
 const RULES: readonly [rule: string, found: [string, string][], notFound: [string, string][]][] = [
   [
@@ -295,18 +295,15 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
 
 // The titles of each rule are on a platform of their own, with "game 0" among the words of their slugs.
 const platformOf = (rule: string) => `rule-${RULES.findIndex(([name]) => name === rule)}`;
-let rules: MadeSearch;
-beforeAll(async () => {
-  const games = RULES.flatMap(([rule, ...pairs]) => {
-    const titles = new Set(pairs.flat().map(([, title]) => title));
-    return [...titles].map((title, i) => ({
-      title,
-      slug: `game-0-${i}`,
-      platform: platformOf(rule),
-    }));
-  });
-  rules = await searchOf(...games);
+const games = RULES.flatMap(([rule, ...pairs]) => {
+  const titles = new Set(pairs.flat().map(([, title]) => title));
+  return [...titles].map((title, i) => ({
+    title,
+    slug: `game-0-${i}`,
+    platform: platformOf(rule),
+  }));
 });
+const rules = await searchOf(...games);
 
 describe.each(RULES)('%s', (rule, foundPairs, notFoundPairs) => {
   const isExact = (q: string, title: string) => {

@@ -1,5 +1,5 @@
 /** In which order search gives what it finds, on examples made by hand. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type MadeSearch, searchOf } from './made-search.ts';
 
 /** Titles found, best first. */
@@ -26,7 +26,7 @@ describe('the tiers of relevance', () => {
     expect(ranked(await searchOf(...games.reverse()), 'star fox')).toEqual(best);
   });
 
-  describe('of a title', () => {
+  describe('of a title', async () => {
     const EXAMPLES: readonly [q: string, title: string, tier: number][] = [
       ['star fox', 'Star Fox', 0],
       ['starfox', 'Star Fox', 0],
@@ -60,10 +60,7 @@ describe('the tiers of relevance', () => {
       ['fox sta', 'Star Fox', 6],
       ['the golden e', 'GoldenEye the First', 6],
     ];
-    let search: MadeSearch;
-    beforeAll(async () => {
-      search = await searchOf(...new Set(EXAMPLES.map(([, title]) => title)));
-    });
+    const search = await searchOf(...new Set(EXAMPLES.map(([, title]) => title)));
 
     test.each(EXAMPLES)('%s in %s: %i', (q, title, tier) => {
       expect(search.tierOf(q, title)).toBe(tier);

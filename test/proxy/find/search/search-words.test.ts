@@ -1,8 +1,8 @@
 /** Which words of a title are near enough to those of a query, through the whole search. */
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type MadeSearch, searchOf } from './made-search.ts';
+import { describe, expect, test } from 'vitest';
+import { searchOf } from './made-search.ts';
 
-describe('a near spelling', () => {
+describe('a near spelling', async () => {
   const EXAMPLES: readonly [queryWord: string, titleWord: string, isNear: boolean][] = [
     ['zelfa', 'zelda', true],
     ['zleda', 'zelda', true],
@@ -36,10 +36,7 @@ describe('a near spelling', () => {
   const platforms = new Map(
     [...new Set(EXAMPLES.map(([, title]) => title))].map((title, i) => [title, `own-${i}`]),
   );
-  let made: MadeSearch;
-  beforeAll(async () => {
-    made = await searchOf(...[...platforms].map(([title, platform]) => ({ title, platform })));
-  });
+  const made = await searchOf(...[...platforms].map(([title, platform]) => ({ title, platform })));
 
   test.each(EXAMPLES)('%s for %s: %s', (queryWord, titleWord, isNear) => {
     const { step } = made.search({ q: queryWord, platform: platforms.get(titleWord) });
