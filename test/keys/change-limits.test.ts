@@ -1,5 +1,5 @@
 /** How many changes an account may make in an hour. */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   renameKey,
   requestKey,
@@ -11,22 +11,12 @@ import {
 import { approveRequest, changeLimit } from '#keys/lifecycle/reviews.ts';
 import type { AccountId } from '#keys/tables/values.ts';
 import { KINDS } from '#test/support/databases.ts';
-import {
-  type KeysDatabase,
-  later,
-  MODERATOR,
-  openKeysDatabase,
-  PUBLIC_URL,
-  REVIEW,
-} from './keys-database.ts';
+import { later, MODERATOR, openKeysDatabase, PUBLIC_URL, REVIEW } from './keys-database.ts';
 
 const HOUR = 3600;
 
-describe.each(KINDS)('with a %s database', (kind) => {
-  let database: KeysDatabase;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
+describe.each(KINDS)('with a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
 
   const request = (accountId: AccountId, seconds = 0) =>
     requestKey(database, {

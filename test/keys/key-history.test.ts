@@ -1,27 +1,17 @@
 /** The history of keys: what it records, and that it cannot be changed. */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventsOf } from '#keys/lifecycle/history.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
 import { approveRequest, changeLimit, issueKey, revokeKey } from '#keys/lifecycle/reviews.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { KINDS } from '#test/support/databases.ts';
-import {
-  AT,
-  type KeysDatabase,
-  later,
-  MODERATOR,
-  openKeysDatabase,
-  PUBLIC_URL,
-} from './keys-database.ts';
+import { AT, later, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
 const REFUSAL = 'The history of keys cannot be rewritten.';
 
-describe.each(KINDS)('the history of keys in a %s database', (kind) => {
-  let database: KeysDatabase;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
+describe.each(KINDS)('the history of keys in a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
 
   it.each([
     "UPDATE key_events SET reason = 'nothing happened'",

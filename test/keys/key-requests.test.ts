@@ -1,6 +1,6 @@
 /** Requests for keys: which are accepted, which are refused, and how many may wait. */
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   findKeyWithAccount,
   listKeys,
@@ -20,17 +20,14 @@ import { rejectRequest } from '#keys/lifecycle/reviews.ts';
 import type { Account } from '#keys/tables/accounts.ts';
 import type { Database, Reader } from '#lib/database/database.ts';
 import { KINDS } from '#test/support/databases.ts';
-import { AT, type KeysDatabase, openKeysDatabase, REVIEW } from './keys-database.ts';
+import { AT, openKeysDatabase, REVIEW } from './keys-database.ts';
 
 const ALL = { limit: 1_000, offset: 0 };
 const TOO_MANY =
   '5 of your requests are waiting for review already. You can send another one when a moderator has decided about one of them, or when you withdraw one.';
 
-describe.each(KINDS)('a request for a key in a %s database', (kind) => {
-  let database: KeysDatabase;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
+describe.each(KINDS)('a request for a key in a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
 
   const request = (owner: Account, changes: { purpose?: string; websiteUrl?: string } = {}) =>
     requestKey(database, {

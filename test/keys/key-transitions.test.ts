@@ -1,5 +1,5 @@
 /** The states of a key and the transitions between them: which are allowed, to whom, and their effects. */
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { eventsOf } from '#keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '#keys/lifecycle/key-lists.ts';
 import {
@@ -137,11 +137,8 @@ const PAIRS = STATES.flatMap((state) =>
 const ALLOWED = PAIRS.filter(({ state, action }) => action.from.includes(state));
 const REFUSED = PAIRS.filter(({ state, action }) => !action.from.includes(state));
 
-describe.each(KINDS)('a key in a %s database', (kind) => {
-  let database: KeysDatabase;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
+describe.each(KINDS)('a key in a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
 
   const rowOf = async (id: number) =>
     (await database.rows('SELECT * FROM api_keys WHERE id = ?', [id]))[0];

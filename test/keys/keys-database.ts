@@ -5,7 +5,7 @@ import { approveRequest, rejectRequest, revokeKey } from '#keys/lifecycle/review
 import type { Account } from '#keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
 import type { AccountId } from '#keys/tables/values.ts';
-import type { Database, Reader, Value, Writer } from '#lib/database/database.ts';
+import type { Database, Reader, Writer } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { createTables } from '#lib/database/tables.ts';
 import { type Kind, makeDatabase } from '#test/support/databases.ts';
@@ -32,12 +32,6 @@ export interface KeysDatabase extends Database {
   addOwner(changes?: Partial<Account>): Promise<Account>;
   /** Creates a key of an account and brings it into a state by the product's own transitions. */
   keyIn(state: TestState, accountId: AccountId): Promise<number>;
-  /** The rows of a query as objects. @param columns their names, in the order of the query */
-  objects(
-    columns: string,
-    rest: string,
-    parameters?: readonly Value[],
-  ): Promise<Record<string, Value>[]>;
 }
 
 /** Creates an empty database with the tables of keys, which is closed at the end of the file. */
@@ -89,16 +83,7 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     return id;
   }
 
-  return {
-    ...database,
-    addOwner,
-    keyIn,
-    async objects(columns, rest, parameters = []) {
-      const rows = await database.rows(`SELECT ${columns} ${rest}`, parameters);
-      const names = columns.split(', ');
-      return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
-    },
-  };
+  return { ...database, addOwner, keyIn };
 }
 
 /** A database that calls a function before each statement and each transaction. */

@@ -1,6 +1,6 @@
 /** Sign-in links and the sessions that they start. A link works once, for a limited time. */
 import { hash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventsOf } from '#keys/lifecycle/history.ts';
 import { listKeysOf } from '#keys/lifecycle/key-lists.ts';
 import { revokeOwnKey } from '#keys/lifecycle/own-keys.ts';
@@ -15,23 +15,12 @@ import {
 import { findAccount, listAccounts } from '#keys/tables/accounts.ts';
 import { addLink, openLink } from '#keys/tables/sign-in-links.ts';
 import { KINDS } from '#test/support/databases.ts';
-import {
-  AT,
-  type KeysDatabase,
-  later,
-  MODERATOR,
-  openKeysDatabase,
-  PUBLIC_URL,
-  REVIEW,
-} from './keys-database.ts';
+import { AT, later, MODERATOR, openKeysDatabase, PUBLIC_URL, REVIEW } from './keys-database.ts';
 
 const MINUTE = 60;
 
-describe.each(KINDS)('signing in with a %s database', (kind) => {
-  let database: KeysDatabase;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
+describe.each(KINDS)('signing in with a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
 
   const mailsTo = async (email: string) =>
     (

@@ -20,6 +20,7 @@ import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { createTables } from '#lib/database/tables.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
+import { makeDatabase } from './databases.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { makeLog } from './log.ts';
 import { faultOfMarkup } from './markup.ts';
@@ -34,9 +35,10 @@ export const PEOPLE = {
   moderator: { id: 9, email: 'mod@covers.example', name: 'Mo Moderator', role: 'moderator' },
 } as const;
 
-/** Creates the tables and the accounts above. */
-export async function makeAccounts(databaseUrl: string): Promise<void> {
-  const database = await openDatabase(databaseUrl);
+/** Creates the tables and the accounts above, in a new database or a given one. @returns its `DATABASE_URL` */
+export async function makeAccounts(databaseUrl?: string): Promise<string> {
+  const url = databaseUrl ?? (await makeDatabase('sqlite'));
+  const database = await openDatabase(url);
   await createTables(database, ACCOUNTS_TABLE);
   await createKeysTables(database);
   for (const { id, email, name, role } of Object.values(PEOPLE)) {
@@ -44,6 +46,7 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
     await database.run(sql, [id, email, name, role]);
   }
   await database.close();
+  return url;
 }
 
 /** Starts `cli/account.ts` on a free port. */
@@ -135,7 +138,7 @@ export async function openPages(
   };
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -146,7 +149,6 @@ export type Visitor = ReturnType<typeof makeVisitor>;
 /** A new visitor without cookies. @param origin of the pages, for browsers */
 export function makeVisitor(url: string, origin = url) {
   const cookies = new Map<string, string>();
-  const answers: string[] = [];
   async function request(path: string, init: RequestInit): Promise<Answer> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(url + path, {
@@ -160,7 +162,6 @@ export function makeVisitor(url: string, origin = url) {
       else cookies.set(name, value);
     }
     const text = await response.text();
-    answers.push(text);
     const isPage = response.headers.get('content-type')?.startsWith('text/html');
     const fault = isPage ? faultOfMarkup(text) : undefined;
     if (fault !== undefined) throw new Error(`The page ${path} is broken: ${fault}.\n${text}`);
@@ -168,8 +169,6 @@ export function makeVisitor(url: string, origin = url) {
   }
   return {
     cookies,
-    /** The text of every response so far. */
-    answers: answers as readonly string[],
     get: (path: string, headers: Texts = {}) => request(path, { headers: { ...headers } }),
     /** Submits a form of these pages, unless `headers` name another origin. */
     post(path: string, fields: Texts = {}, headers: Texts = {}) {

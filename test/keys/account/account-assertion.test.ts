@@ -1,15 +1,13 @@
 /** The account pages if the site signs users in: valid assertions, and forged ones. */
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   makeAccounts,
   makeVisitor,
-  type OwnPages,
   openPages,
   PEOPLE,
   type Visitor,
 } from '#test/support/account.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 
 /** Of the pages, for browsers. */
@@ -17,21 +15,11 @@ const ORIGIN = 'https://api.covers.example';
 const KEYS = '/account/api-keys';
 const SECRET = 'a secret of thirty-two bytes ...';
 const { owner, moderator } = PEOPLE;
-let pages: OwnPages;
-
-beforeAll(async () => {
-  const databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
-  pages = await openPages(databaseUrl, {
-    SITE_JWT_SECRET: SECRET,
-    SITE_URL: 'https://covers.example',
-    PUBLIC_URL: ORIGIN,
-    MAIL_FOLDER: makeFolder(),
-  });
-});
-
-afterAll(async () => {
-  await pages?.stop();
+const pages = await openPages(await makeAccounts(), {
+  SITE_JWT_SECRET: SECRET,
+  SITE_URL: 'https://covers.example',
+  PUBLIC_URL: ORIGIN,
+  MAIL_FOLDER: makeFolder(),
 });
 
 function sign(claims: object, secret = SECRET): Promise<string> {

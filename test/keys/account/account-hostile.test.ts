@@ -2,25 +2,13 @@
  * Attacks on the account pages: forged forms, markup in every text, keys of other accounts, and programs
  * that open every link.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEYS_TABLES } from '#keys/tables/schema.ts';
 import { mailsIn, requestLink, signIn, type Visitor } from '#test/support/account.ts';
-import {
-  type AccountSite,
-  HOSTILE,
-  KEYS,
-  MODERATION,
-  openAccountSite,
-  RAW_KEY,
-} from './account-people.ts';
+import { HOSTILE, KEYS, MODERATION, openAccountSite, RAW_KEY } from './account-people.ts';
 
-let site: AccountSite;
-let people: AccountSite['people'];
-
-beforeAll(async () => {
-  site = await openAccountSite();
-  people = site.people;
-});
+const site = await openAccountSite();
+const { people } = site;
 
 /** All rows of all tables, once no e-mail is waiting to be sent. */
 async function state(): Promise<unknown> {

@@ -1,18 +1,11 @@
 /** The exact responses of the account pages to requests that no browser sends. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeAccounts, type OwnPages, openPages } from '#test/support/account.ts';
-import { makeDatabase } from '#test/support/databases.ts';
+import { afterAll, expect, test } from 'vitest';
+import { makeAccounts, openPages } from '#test/support/account.ts';
 import { makeFolder } from '#test/support/product.ts';
 
 const FORM = 'Content-Type: application/x-www-form-urlencoded';
-let pages: OwnPages;
-
-beforeAll(async () => {
-  const databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
-  pages = await openPages(databaseUrl, { MAIL_FOLDER: makeFolder() });
-});
+const pages = await openPages(await makeAccounts(), { MAIL_FOLDER: makeFolder() });
 
 afterAll(async () => {
   await pages.stop();

@@ -1,5 +1,5 @@
 /** How owners and moderators use the account pages, over HTTP. */
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readDecision } from '#keys/export/export-keys.ts';
 import { changeLimit, issueKey } from '#keys/lifecycle/reviews.ts';
 import { openDatabase } from '#lib/database/open.ts';
@@ -7,31 +7,20 @@ import { hashKey } from '#lib/format/api-key.ts';
 import { parseKeys } from '#lib/format/keys-file.ts';
 import { linkOf, mailsIn, signIn, tokenOf } from '#test/support/account.ts';
 import { makeFolder } from '#test/support/product.ts';
-import {
-  type AccountSite,
-  HOSTILE,
-  KEYS,
-  MODERATION,
-  openAccountSite,
-  RAW_KEY,
-} from './account-people.ts';
+import { HOSTILE, KEYS, MODERATION, openAccountSite, RAW_KEY } from './account-people.ts';
 
 /** Further accounts. */
 const [LATE, lateEmail] = [20, 'late@covers.example'];
 const [BUSY, busyEmail] = [21, 'busy@covers.example'];
 
-let site: AccountSite;
+const site = await openAccountSite();
+await site.query(
+  "INSERT INTO accounts (id, email, name, role) VALUES (?, ?, 'A', 'user'), (?, ?, 'A', 'user')",
+  [LATE, lateEmail, BUSY, busyEmail],
+);
 
 afterEach(() => {
   vi.useRealTimers();
-});
-
-beforeAll(async () => {
-  site = await openAccountSite();
-  await site.query(
-    "INSERT INTO accounts (id, email, name, role) VALUES (?, ?, 'A', 'user'), (?, ?, 'A', 'user')",
-    [LATE, lateEmail, BUSY, busyEmail],
-  );
 });
 
 /** Issues a key as the command line does. */
@@ -47,9 +36,6 @@ describe('a request', () => {
     const id = await site.request(site.people.owner);
     const statusOf = async (action: string, fields: Record<string, string>, key = id) =>
       (await site.decide(key, action, fields)).status;
-    expect(await statusOf('reject', { reason: '  ' })).toBe(422);
-    expect(await statusOf('approve', { limit: '0' })).toBe(422);
-    expect(await statusOf('approve', { limit: 'many' })).toBe(422);
     expect(await statusOf('reject', { reason: `Not yet: ${HOSTILE}` })).toBe(303);
     const { text } = await site.people.owner.get(KEYS);
     expect(text).toContain('Not yet: &lt;/textarea&gt;');

@@ -1,5 +1,5 @@
 /** Signing in to the account pages by mailed links. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   linksTo,
   mailedLink,
@@ -9,15 +9,11 @@ import {
   signIn,
   tokenOf,
 } from '#test/support/account.ts';
-import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
+import { KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
 const { owner, other, moderator } = PEOPLE;
 
-let site: AccountSite;
-
-beforeAll(async () => {
-  site = await openAccountSite();
-});
+const site = await openAccountSite();
 
 describe('signing in', () => {
   test('is required: other visitors are redirected to it', async () => {

@@ -1,16 +1,16 @@
 /** Which forms the account pages accept, and their refusals, on a real server with room for few connections. */
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Hono } from 'hono';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fieldOf, readForm } from '#keys/account/routes/forms.ts';
 import type { PageEnv } from '#keys/account/routes/replies.ts';
 import { makeAccountServer } from '#keys/account/server.ts';
 import { newConnectionCells } from '#lib/program/connections.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const HEADERS = { 'content-type': FORM };
@@ -31,17 +31,7 @@ app.post('/', readForm, (c) => {
 });
 const MOST = 3;
 const server = makeAccountServer(app, newConnectionCells(MOST), pino({ level: 'silent' }));
-const portOf = () => (server.address() as AddressInfo).port;
-
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+const port = await listenOn(server);
 
 /** Posts a body: in two chunks if `isChunked`, else with a Content-Length. @returns status and text */
 async function post(
@@ -50,7 +40,7 @@ async function post(
   isChunked = false,
 ): Promise<[number | undefined, string]> {
   form = undefined;
-  const sent = request({ port: portOf(), host: '127.0.0.1', method: 'POST', headers });
+  const sent = request({ port, host: '127.0.0.1', method: 'POST', headers });
   if (isChunked) {
     sent.write(body.slice(0, 10));
     sent.end(body.slice(10));
@@ -108,7 +98,7 @@ test.each([
   answered = Promise.withResolvers();
   form = undefined;
   const arrived = once(server, 'request');
-  const socket = connect(portOf(), '127.0.0.1');
+  const socket = connect(port, '127.0.0.1');
   socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\n${field}\r\n\r\n${part}`);
   await arrived;
   socket.destroy();
@@ -123,9 +113,9 @@ test.each([
     `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\nContent-Length: 9\r\n\r\na`,
   ],
 ])('more connections that %s than there may be keep nobody out', async (_name, part) => {
-  const ended = readToEnd(await openSocket(portOf()));
+  const ended = readToEnd(await openSocket(port));
   for (let i = 0; i < MOST; i++) {
-    const socket = await openSocket(portOf());
+    const socket = await openSocket(port);
     void readToEnd(socket);
     socket.write(part);
   }

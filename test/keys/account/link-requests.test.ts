@@ -3,8 +3,8 @@
  * response nor from its time: the response waits for nothing that depends on the address. No link is lost
  * while the database is away.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type MailWorker, startMailWorker } from '#keys/account/mail-worker/start-mail-worker.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startMailWorker } from '#keys/account/mail-worker/start-mail-worker.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { intercept } from '#test/keys/keys-database.ts';
 import {
@@ -12,12 +12,10 @@ import {
   mailedLink,
   makeAccounts,
   makeVisitor,
-  type OwnPages,
   openPages,
   PEOPLE,
   type Visitor,
 } from '#test/support/account.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 
 const KNOWN = PEOPLE.owner.email;
@@ -27,35 +25,27 @@ let clients = 0;
 const requestLink = (visitor: Visitor, email: string, client = `10.0.0.${++clients}`) =>
   visitor.post('/account/sign-in', { email }, { 'x-forwarded-for': client });
 
-describe('the response to a request', () => {
+describe('the response to a request', async () => {
   const statements: unknown[] = [];
   const passedOn: string[] = [];
   let isFull = false;
-  let pages: OwnPages;
-  let visitor: Visitor;
-
-  beforeAll(async () => {
-    const databaseUrl = await makeDatabase('sqlite');
-    await makeAccounts(databaseUrl);
-    const worker: MailWorker = {
-      requestLink(email) {
-        if (!isFull) passedOn.push(email);
-        return !isFull;
-      },
-      counts: () => ({ links: 0, sent: 0, failed: 0 }),
-      stop: async () => true,
-    };
-    pages = await openPages(
-      databaseUrl,
-      { MAIL_FOLDER: makeFolder() },
-      {
-        openDatabase: async (url) =>
-          intercept(await openDatabase(url), (...statement) => void statements.push(statement)),
-        startMails: async () => worker,
-      },
-    );
-    visitor = makeVisitor(pages.url);
-  });
+  const { url } = await openPages(
+    await makeAccounts(),
+    { MAIL_FOLDER: makeFolder() },
+    {
+      openDatabase: async (url) =>
+        intercept(await openDatabase(url), (...statement) => void statements.push(statement)),
+      startMails: async () => ({
+        requestLink(email) {
+          if (!isFull) passedOn.push(email);
+          return !isFull;
+        },
+        counts: () => ({ links: 0, sent: 0, failed: 0 }),
+        stop: async () => true,
+      }),
+    },
+  );
+  const visitor = makeVisitor(url);
 
   /** Requests a link. @returns all that the visitor sees, and what the database is asked for it */
   async function ask(email: string) {
@@ -102,8 +92,7 @@ describe('the response to a request', () => {
 });
 
 test('requests wait in another thread while another program holds the locks, at most 1,000, and are done before it ends', async () => {
-  const databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
+  const databaseUrl = await makeAccounts();
   const database = await openDatabase(databaseUrl);
   const mail = { smtpUrl: '', folder: makeFolder(), from: 'a@covers.example' };
   const publicUrl = 'https://covers.example';
@@ -125,13 +114,11 @@ test('requests wait in another thread while another program holds the locks, at 
   await database.close();
 });
 
-describe('while the database', () => {
+describe('while the database', async () => {
   /** Set to what the database does with every statement. */
   let trouble: 'none' | 'gone' | 'silent' = 'none';
   let answer = () => {};
   const mailFolder = makeFolder();
-  let pages: OwnPages;
-  let visitor: Visitor;
 
   /** A database that can be gone, or not answer until `answer` is called. */
   const openFaulty = async (url: string) =>
@@ -143,16 +130,12 @@ describe('while the database', () => {
       });
     });
 
-  beforeAll(async () => {
-    const databaseUrl = await makeDatabase('sqlite');
-    await makeAccounts(databaseUrl);
-    pages = await openPages(
-      databaseUrl,
-      { MAIL_FOLDER: mailFolder },
-      { openDatabase: openFaulty, longestScrapeMs: 0 },
-    );
-    visitor = makeVisitor(pages.url);
-  });
+  const pages = await openPages(
+    await makeAccounts(),
+    { MAIL_FOLDER: mailFolder },
+    { openDatabase: openFaulty, longestScrapeMs: 0 },
+  );
+  const visitor = makeVisitor(pages.url);
   afterAll(() => {
     trouble = 'none';
   });

@@ -7,10 +7,9 @@ import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeAssertionCheck } from '#keys/account/visitors/assertion.ts';
 import { makeAccounts, makeVisitor, openPages, PEOPLE } from '#test/support/account.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 
@@ -43,7 +42,6 @@ async function makeSiteKey(kid: string, alg = 'ES256'): Promise<SiteKey> {
 let answer: (response: ServerResponse) => void;
 let fetches = 0;
 let server: Server;
-let port: number;
 const address = () => new URL(`https://127.0.0.1:${port}/.well-known/jwks.json?secret=query`);
 const publish = (...keys: SiteKey[]) => {
   answer = (response) => response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
@@ -64,13 +62,11 @@ async function stopServer(): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-beforeAll(async () => {
-  const subject = ['-subj', '/CN=site', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const files = ['-keyout', keyFile, '-out', certificateFile];
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, ...files], { stdio: 'ignore' });
-  port = await freePort();
-});
+const subject = ['-subj', '/CN=site', '-addext', 'subjectAltName=IP:127.0.0.1'];
+const files = ['-keyout', keyFile, '-out', certificateFile];
+const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+execFileSync('openssl', ['req', '-x509', ...kind, ...subject, ...files], { stdio: 'ignore' });
+const port = await freePort();
 
 beforeEach(async () => {
   fetches = 0;
@@ -170,9 +166,10 @@ describe('assertions checked with keys from an address', () => {
 test('the account pages start without the server of the keys, and log it', async () => {
   await stopServer();
   const key = await makeSiteKey('one');
-  const databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
-  const pages = await openPages(databaseUrl, { SITE_JWKS: address().href, MAIL_FOLDER: folder });
+  const pages = await openPages(await makeAccounts(), {
+    SITE_JWKS: address().href,
+    MAIL_FOLDER: folder,
+  });
   const authorization = `Bearer ${await key.sign(PEOPLE.owner.id)}`;
   const early = await makeVisitor(pages.url).get('/account/api-keys', { authorization });
   expect([early.status, early.text]).toEqual([503, expect.stringContaining('Try again')]);

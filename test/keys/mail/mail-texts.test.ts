@@ -1,37 +1,28 @@
 /** The texts of the e-mails at a real mail server. Reasons and names cannot be mistaken for the product's text. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { renameKey, revealKey, revokeOwnKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '#keys/lifecycle/reviews.ts';
 import { mailSignInLink } from '#keys/lifecycle/sign-in.ts';
 import { makeMailer } from '#keys/mail/mailer.ts';
 import { sendDueMails } from '#keys/mail/outbox.ts';
 import type { Account } from '#keys/tables/accounts.ts';
-import {
-  AT,
-  type KeysDatabase,
-  openKeysDatabase,
-  PUBLIC_URL,
-  REVIEW,
-} from '#test/keys/keys-database.ts';
+import { AT, openKeysDatabase, PUBLIC_URL, REVIEW } from '#test/keys/keys-database.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeFolder } from '#test/support/product.ts';
-import { type MailServer, readMail, startMailServer } from '#test/support/servers/mail-server.ts';
+import { readMail, startMailServer } from '#test/support/servers/mail-server.ts';
 
 const HEADERS = [
   ...['Auto-Submitted', 'Content-Transfer-Encoding', 'Content-Type', 'Date', 'From'],
   ...['MIME-Version', 'Message-ID', 'Subject', 'To'],
 ];
 
-describe('an e-mail about a key', () => {
-  let database: KeysDatabase;
-  let server: MailServer;
+describe('an e-mail about a key', async () => {
+  const database = await openKeysDatabase('sqlite');
+  const server = await startMailServer();
+  atEndOfFile(server.stop);
   let owner: Account;
-  beforeAll(async () => {
-    database = await openKeysDatabase('sqlite');
-    server = await startMailServer();
-  });
-  afterAll(() => server.stop());
   beforeEach(async () => {
     owner = await database.addOwner({ name: 'Zoë 😀' });
   });

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { makeProgramAdmin } from '#lib/program/admin/program-admin.ts';
 import { makeAccounts, makeVisitor, openPages, PEOPLE, signIn } from '#test/support/account.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { makeFolder, send } from '#test/support/product.ts';
 
 test('a program is ready until one of its tasks fails or it stops', async () => {
@@ -53,10 +52,8 @@ test('a program is ready until one of its tasks fails or it stops', async () => 
 });
 
 test('the account pages count sign-ins, responses and e-mails', async () => {
-  const databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
   const mailFolder = makeFolder();
-  const pages = await openPages(databaseUrl, { MAIL_FOLDER: mailFolder });
+  const pages = await openPages(await makeAccounts(), { MAIL_FOLDER: mailFolder });
   await signIn(makeVisitor(pages.url), PEOPLE.owner.email, mailFolder);
   await pages.sendMails();
   const { text } = await send(`${pages.adminUrl}/metrics`);

@@ -33,8 +33,7 @@ test.each(rules)('$alert has a severity, a summary with values and a page', (rul
 
 /** The names of all metrics that running programs expose. */
 async function exposedNames(): Promise<ReadonlySet<string>> {
-  const databaseUrl = await makeSampleSqlite();
-  await makeAccounts(databaseUrl);
+  const databaseUrl = await makeAccounts(await makeSampleSqlite());
   const snapshotsDir = await makeSampleSnapshots();
   const part = { from: 'x', error: null, refused: null, current_as_of: null };
   saveReplicaState(snapshotsDir, {

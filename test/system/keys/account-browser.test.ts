@@ -20,7 +20,6 @@ import {
   startChromium,
   tabThrough,
 } from '#test/support/browser.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { NEVER, startProxy } from '#test/support/product.ts';
 import { readMail, startMailServer } from '#test/support/servers/mail-server.ts';
@@ -45,8 +44,7 @@ async function publishKeys(): Promise<void> {
 }
 
 const browser = await startChromium();
-const databaseUrl = await makeDatabase('sqlite');
-await makeAccounts(databaseUrl);
+const databaseUrl = await makeAccounts();
 const database = await openDatabase(databaseUrl);
 await database.run("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
   ...[evil.id, evil.email, evil.name],

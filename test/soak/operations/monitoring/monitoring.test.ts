@@ -68,8 +68,7 @@ const at = (name: string) => path.join(folder, name);
 for (const name of ['depot', 'keys']) mkdirSync(at(name), { mode: 0o700 });
 const redis = await startRedis();
 atEndOfFile(redis.stop);
-const DATABASE_URL = await makeSampleSqlite();
-await makeAccounts(DATABASE_URL);
+const DATABASE_URL = await makeAccounts(await makeSampleSqlite());
 const KEYS_DEPOT = at('keys');
 const [schedule, replica] = await Promise.all([
   start('schedule', 'scheduled', {

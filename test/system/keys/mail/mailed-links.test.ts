@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { removeAccount } from '#keys/lifecycle/accounts.ts';
 import { mailSignInLink } from '#keys/lifecycle/sign-in.ts';
 import type { Mail, Mailer } from '#keys/mail/mailer.ts';
@@ -13,13 +13,7 @@ import { openLink } from '#keys/tables/sign-in-links.ts';
 import type { AccountId } from '#keys/tables/values.ts';
 import { hashToken } from '#keys/tables/values.ts';
 import { openDatabase } from '#lib/database/open.ts';
-import {
-  AT,
-  type KeysDatabase,
-  later,
-  openKeysDatabase,
-  PUBLIC_URL,
-} from '#test/keys/keys-database.ts';
+import { AT, later, openKeysDatabase, PUBLIC_URL } from '#test/keys/keys-database.ts';
 import {
   linkOf,
   linksTo,
@@ -29,7 +23,7 @@ import {
   PEOPLE,
   tokenOf,
 } from '#test/support/account.ts';
-import { KINDS, makeDatabase } from '#test/support/databases.ts';
+import { KINDS } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 
 const MINUTE = 60;
@@ -54,12 +48,9 @@ function makeRecorder() {
   };
 }
 
-describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
-  let database: KeysDatabase;
+describe.each(KINDS)('a mailed link, with a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
   let post: ReturnType<typeof makeRecorder>;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
   beforeEach(async () => {
     post = makeRecorder();
     await database.run('DELETE FROM mail_outbox');
@@ -101,10 +92,11 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
 
   it('is stored with its account and without a token before it is sent', async () => {
     const owner = await requestLink();
-    const [row] = await database.objects('body, recipient, expires_at', 'FROM mail_outbox');
+    const [mail] = await database.rows('SELECT recipient, expires_at, body FROM mail_outbox');
+    const [recipient, expiresAt, body] = mail ?? [];
     const [placeholder] = await linksOf(owner.id);
-    expect(row).toMatchObject({ recipient: owner.email, expires_at: '2026-03-04 05:21:07' });
-    expect(JSON.parse(String(row?.body))).toEqual({
+    expect([recipient, expiresAt]).toEqual([owner.email, '2026-03-04 05:21:07']);
+    expect(JSON.parse(String(body))).toEqual({
       sign_in: { account_id: owner.id, replaces: placeholder, public_url: PUBLIC_URL },
     });
     expect(await openLink(database, String(placeholder), AT)).toBeUndefined();
@@ -176,9 +168,8 @@ describe('the files of a SQLite database', () => {
   };
 
   it('never contain the token of a mailed link, and soon no longer the text of a sent mail', async () => {
-    const databaseUrl = await makeDatabase('sqlite');
+    const databaseUrl = await makeAccounts();
     const file = databaseUrl.slice('sqlite:'.length);
-    await makeAccounts(databaseUrl);
     // An open connection prevents SQLite from cleaning up when other connections close.
     const database = await openDatabase(databaseUrl);
     const textOf = (i: number) => `a text of a mail, number ${i} ${'x'.repeat(i * 100)}.`;

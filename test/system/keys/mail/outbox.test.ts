@@ -1,6 +1,6 @@
 /** The outbox sends e-mails to a real mail server or to files, also if servers, disks or programs fail. */
 import { readdirSync } from 'node:fs';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approveRequest } from '#keys/lifecycle/reviews.ts';
 import { makeMailer } from '#keys/mail/mailer.ts';
 import {
@@ -10,13 +10,7 @@ import {
   retryAll,
   sendDueMails,
 } from '#keys/mail/outbox.ts';
-import {
-  AT,
-  type KeysDatabase,
-  later,
-  openKeysDatabase,
-  REVIEW,
-} from '#test/keys/keys-database.ts';
+import { AT, later, openKeysDatabase, REVIEW } from '#test/keys/keys-database.ts';
 import { KINDS } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { type MailServer, readMail, startMailServer } from '#test/support/servers/mail-server.ts';
@@ -24,12 +18,9 @@ import { type MailServer, readMail, startMailServer } from '#test/support/server
 const FROM = 'Cover Catalogue <no-reply@covers.example>';
 const DAY = 24 * 3600;
 
-describe.each(KINDS)('the outbox in a %s database', (kind) => {
-  let database: KeysDatabase;
+describe.each(KINDS)('the outbox in a %s database', async (kind) => {
+  const database = await openKeysDatabase(kind);
   let server: MailServer;
-  beforeAll(async () => {
-    database = await openKeysDatabase(kind);
-  });
   beforeEach(async () => {
     server = await startMailServer();
     await database.run('DELETE FROM mail_outbox');

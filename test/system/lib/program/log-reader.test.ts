@@ -5,7 +5,6 @@ import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeAccounts } from '#test/support/account.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { COMPILE_CACHE, commandLine } from '#test/support/processes.ts';
 import { end, makeFolder, startServing } from '#test/support/product.ts';
 import { listenOn } from '#test/support/servers/sockets.ts';
@@ -16,10 +15,8 @@ test.each([
   ['the account pages', 'account'],
   ['the proxy', 'proxy'],
 ])('SIGTERM ends %s with 0 when the reader of the log is gone', async (_, program) => {
-  const databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
   const { child } = await startServing(program, {
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: await makeAccounts(),
     SNAPSHOTS_DIR: makeFolder(),
     MAIL_FOLDER: makeFolder(),
     PROXY_THREADS: '3',
