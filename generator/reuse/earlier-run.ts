@@ -169,8 +169,7 @@ const FOLDERS = ['generator', 'lib'];
  */
 function programVersion(): string {
   const sha256 = createHash('sha256').update(JSON.stringify(process.versions));
-  const packageFile = path.join(ROOT, 'package.json');
-  if (existsSync(packageFile)) sha256.update(readFileSync(packageFile));
+  sha256.update(readFileSync(path.join(ROOT, 'package.json')));
   for (const folder of FOLDERS) {
     const files = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
     for (const name of files.filter((file) => /\.[jt]s$/.test(file)).sort()) {
