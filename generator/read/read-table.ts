@@ -21,7 +21,7 @@ export interface Selection {
   readonly rows: number | undefined;
 }
 
-export interface TableOptions {
+interface TableOptions {
   /** Separated by commas. The first is `id` or, if the rows have no ids, the id of the row that they belong to. */
   readonly columns: string;
   readonly selection?: Selection | undefined;
@@ -35,8 +35,7 @@ export interface TableOptions {
   take(row: Row, note: Note): void;
 }
 
-/** @returns how many rows were read */
-export type ReadTable = (table: Table, options: TableOptions) => Promise<number>;
+export type ReadTable = (table: Table, options: TableOptions) => Promise<void>;
 
 const ROWS_PER_REPORT = 4096;
 
@@ -72,7 +71,6 @@ export function makeReadTable(
     }
     end();
     advance(1);
-    return rows;
   };
 }
 

@@ -1,5 +1,5 @@
 /** The texts of rows in large chunks of memory outside the heap. No text spans two chunks. */
-import { type Column, columnOf } from './columns.ts';
+import { type Column, makeColumn } from './columns.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** A position is the index of a chunk times this, plus the position in the chunk. */
@@ -8,15 +8,13 @@ const POSITIONS_PER_CHUNK = 2 ** 32;
 export class RowTexts<Row extends number> {
   /** The length of each text in bytes. */
   readonly length: Column<Row, number>;
-  private readonly lengths: Uint32Array;
   private readonly positions: Float64Array;
   private readonly chunks: Buffer[] = [];
   private end = CHUNK_BYTES;
 
   /** @param rows how many there will be at most */
   constructor(rows: number) {
-    this.lengths = new Uint32Array(rows);
-    this.length = columnOf(this.lengths);
+    this.length = makeColumn(rows);
     this.positions = new Float64Array(rows);
   }
 
@@ -30,8 +28,8 @@ export class RowTexts<Row extends number> {
       this.end = 0;
     }
     this.positions[row] = (this.chunks.length - 1) * POSITIONS_PER_CHUNK + this.end;
-    this.lengths[row] = chunk.write(text, this.end);
-    this.end += this.lengths[row];
+    this.length[row] = chunk.write(text, this.end);
+    this.end += this.length[row];
   }
 
   /** The chunk with the text of a row, which begins at {@link startOf}. */
