@@ -3,7 +3,7 @@
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
 import path from 'node:path';
-import type { Database } from '../lib/database/database.ts';
+import { type Database, selectCount } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
 import { checkCatalogue, type Optional, TIMED_TABLES } from '../lib/database/schema.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts';
@@ -146,12 +146,12 @@ const MEMORY_PER_GAME = 930;
 /** If memory runs out, the system ends the run without a word, perhaps after minutes. */
 async function warnOfMemory(run: Run): Promise<void> {
   const { database, progress, availableMemory = process.availableMemory() } = run;
-  const [[games = 0] = []] = await database.rows('SELECT COUNT(*) FROM games');
-  const needed = MEMORY + MEMORY_PER_GAME * Number(games);
+  const games = await selectCount(database, 'games');
+  const needed = MEMORY + MEMORY_PER_GAME * games;
   if (needed <= availableMemory) return;
   const [about, available] = [needed, availableMemory].map((bytes) => Math.round(bytes / 1e6));
   progress.warn(
-    `Warning: a run over ${counted(Number(games), 'game')} takes about ${about} MB of memory, and only ${available} MB are available. The system may end it.`,
+    `Warning: a run over ${counted(games, 'game')} takes about ${about} MB of memory, and only ${available} MB are available. The system may end it.`,
   );
 }
 

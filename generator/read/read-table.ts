@@ -3,7 +3,7 @@
  * id, the lowest by path, then by its columns, is kept: a server may return them in any order. A read that
  * ends early is an error: it must not look like a smaller table.
  */
-import type { Reader, Row, Value } from '../../lib/database/database.ts';
+import { type Reader, type Row, selectCount, type Value } from '../../lib/database/database.ts';
 import { compareIds, type Id } from '../../lib/format/index/ids.ts';
 import type { Progress } from '../../lib/program/progress.ts';
 import { compareValues, type Report, RowFault, type Table } from '../report/report.ts';
@@ -54,7 +54,7 @@ export function makeReadTable(
     if (selection === undefined) {
       const condition = conditions[table];
       const from = condition === undefined ? table : `${table} WHERE ${condition}`;
-      const expected = await countRows(reader, from);
+      const expected = await selectCount(reader, from);
       begin?.(expected);
       const order = columns.startsWith('id') ? 'id' : columns;
       await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${order}`, (row) => {
@@ -85,7 +85,7 @@ export async function readSelected(
   for (const condition of conditions) {
     const from = `${table} WHERE ${condition}`;
     const part = await reader.rows(`SELECT ${columns} FROM ${from}`);
-    if (rows === undefined) checkCount(table, part.length, await countRows(reader, from));
+    if (rows === undefined) checkCount(table, part.length, await selectCount(reader, from));
     for (const row of part) found.push(row);
   }
   if (rows !== undefined) checkCount(table, found.length, rows);
@@ -112,14 +112,9 @@ async function checkUnique(reader: Reader, table: Table, rows: readonly Row[]): 
   const ids = rows.map(([id = null]) => id).filter((id) => readId(id) !== undefined);
   for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
     const some = ids.slice(from, from + IDS_PER_QUERY);
-    const count = await countRows(reader, `${table} WHERE id IN (${some.join(', ')})`);
+    const count = await selectCount(reader, `${table} WHERE id IN (${some.join(', ')})`);
     if (count !== some.length) throw new Error(`an id of ${table} appears twice`);
   }
-}
-
-async function countRows(reader: Reader, from: string): Promise<number> {
-  const [[count = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${from}`);
-  return Number(count);
 }
 
 /** If KILL QUERY cuts a result, it ends as if it were complete. */

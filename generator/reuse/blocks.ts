@@ -3,7 +3,7 @@
  * of files has the files of the covers whose ids are in a range. So a row that is new, changed, moved or gone
  * shows in the block of its old parent, and in that of its new one.
  */
-import type { Reader } from '../../lib/database/database.ts';
+import { type Reader, selectCount } from '../../lib/database/database.ts';
 import type { TimedTable } from '../../lib/database/schema.ts';
 import type { Id } from '../../lib/format/index/ids.ts';
 import { readId } from '../rows/ids.ts';
@@ -58,8 +58,7 @@ export function blockOf([high, low]: Id, shift: number): string {
 /** The shifts of the blocks of a run that reads all rows, and of the next ones. */
 export async function chooseShifts(reader: Reader): Promise<Shifts> {
   const choose = async (table: string) => {
-    const [[count = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
-    const rows = Number(count);
+    const rows = await selectCount(reader, table);
     const idAt = async (share: number): Promise<Id> => {
       const [[id = null] = []] = await reader.rows(
         `SELECT id FROM ${table} ORDER BY id LIMIT 1 OFFSET ${Math.floor(rows * share)}`,

@@ -6,7 +6,12 @@
  * of the checksums; a changed row has a later `updated_at`, which changes the sum of the checksums, except by a
  * chance of about one in 2^32. A row whose `updated_at` stays the same is not seen.
  */
-import type { Reader, SnapshotReader, Value } from '../../lib/database/database.ts';
+import {
+  type Reader,
+  type SnapshotReader,
+  selectCount,
+  type Value,
+} from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';
@@ -58,8 +63,8 @@ export async function readFingerprints(
     fingerprints[String(block)] = `${count} ${ids} ${checksums ?? 0}${isSettled ? '' : UNSETTLED}`;
   }
   // KILL QUERY can cut a result, which then looks complete.
-  const [[total = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
-  if (Number(total) !== rows) throw new Error(`the fingerprints of ${table} are incomplete`);
+  if ((await selectCount(reader, table)) !== rows)
+    throw new Error(`the fingerprints of ${table} are incomplete`);
   return fingerprints;
 }
 

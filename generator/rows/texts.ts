@@ -1,5 +1,5 @@
 /** The texts of rows in large chunks of memory outside the heap. No text spans two chunks. */
-import { type Column, makeColumn } from './columns.ts';
+import { type Column, makeColumn, numbersOf } from './columns.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** A position is the index of a chunk times this, plus the position in the chunk. */
@@ -28,7 +28,7 @@ export class RowTexts<Row extends number> {
       this.end = 0;
     }
     this.positions[row] = (this.chunks.length - 1) * POSITIONS_PER_CHUNK + this.end;
-    this.length[row] = chunk.write(text, this.end);
+    numbersOf(this.length)[row] = chunk.write(text, this.end);
     this.end += this.length[row];
   }
 

@@ -2,7 +2,7 @@
  * What a poll reads of the tables to find out whether anything that is published has changed, and whether
  * a part of it was taken down: numbers of rows, sums over what makes them public, and latest times.
  */
-import type { Database, Row, Value } from '../../lib/database/database.ts';
+import { type Database, type Row, selectCount, type Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, UPDATED_AT } from '../../lib/database/schema.ts';
 
 /** The tables that {@link readTableState} reads. */
@@ -83,7 +83,7 @@ export async function isTakedown(
  * there are more rows. So a takedown is found even if other rows were added in the same transaction.
  */
 async function isRemoval(
-  { rows }: Database,
+  database: Database,
   publicRows: string,
   before: PublicRows,
   after: PublicRows,
@@ -93,11 +93,8 @@ async function isRemoval(
   if (growth <= 0) return true;
   if (before.latest === null) return before.count > 0;
   const { latest, withLatest } = before;
-  const countAt = async (operator: '=' | '>') => {
-    const sql = `SELECT COUNT(*) FROM ${publicRows} AND ${UPDATED_AT} ${operator} ?`;
-    const [[count = 0] = []] = await rows(sql, [latest]);
-    return Number(count);
-  };
+  const countAt = (operator: '=' | '>') =>
+    selectCount(database, `${publicRows} AND ${UPDATED_AT} ${operator} ?`, [latest]);
   // Times are in seconds, so a new row may have the latest known time.
   const [sameTime, later] = [await countAt('='), await countAt('>')];
   return sameTime < withLatest || sameTime - withLatest + later !== growth;

@@ -5,7 +5,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Database } from '../../lib/database/database.ts';
+import { type Database, selectCount } from '../../lib/database/database.ts';
 import { KEY_STATES } from '../../lib/format/api-key.ts';
 import {
   addConnectionMetrics,
@@ -66,11 +66,8 @@ export function makeAccountAdmin(
 async function readDatabase(database: Database): Promise<Readings> {
   const keys: [string, number][] = [];
   for (const state of KEY_STATES) {
-    const [row] = await database.rows(
-      `SELECT COUNT(*) FROM (SELECT 1 FROM api_keys WHERE state = ? LIMIT ${MOST_COUNTED}) keys_of_state`,
-      [state],
-    );
-    keys.push([state, Number(row?.[0])]);
+    const from = `(SELECT 1 FROM api_keys WHERE state = ? LIMIT ${MOST_COUNTED}) keys_of_state`;
+    keys.push([state, await selectCount(database, from, [state])]);
   }
   return { ...(await readBacklog(database)), keys };
 }

@@ -3,7 +3,12 @@
  * the mail. Before the first attempt, its row only counts towards the limit on the links of the account,
  * and nobody knows its token. The database contains hashes of tokens, never tokens.
  */
-import type { Database, Reader, Writer } from '../../lib/database/database.ts';
+import {
+  type Database,
+  type Reader,
+  selectCount,
+  type Writer,
+} from '../../lib/database/database.ts';
 import {
   type AccountId,
   addSeconds,
@@ -37,11 +42,8 @@ export async function hasMostLinks(
   accountId: AccountId,
   at: Date,
 ): Promise<boolean> {
-  const [row] = await reader.rows(
-    'SELECT COUNT(*) FROM sign_in_links WHERE account_id = ? AND expires_at > ?',
-    [accountId, toDatabaseTime(at)],
-  );
-  return Number(row?.[0]) >= MOST_LINKS;
+  const from = 'sign_in_links WHERE account_id = ? AND expires_at > ?';
+  return (await selectCount(reader, from, [accountId, toDatabaseTime(at)])) >= MOST_LINKS;
 }
 
 /** Creates a link. It works for {@link LINK_MINUTES}, starting at `at`. */

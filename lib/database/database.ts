@@ -25,6 +25,16 @@ export interface Reader {
   each(sql: string, onRow: (row: Row) => void): Promise<number>;
 }
 
+/** How many rows a query selects. @param from what follows FROM in it */
+export async function selectCount(
+  reader: Reader,
+  from: string,
+  parameters: readonly Value[] = [],
+): Promise<number> {
+  const [[count = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${from}`, parameters);
+  return Number(count);
+}
+
 /** When a change to a table was last committed. */
 export interface LastCommit {
   /** In whole seconds, as a text to compare. */

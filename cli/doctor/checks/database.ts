@@ -9,7 +9,7 @@ import { countsText, warningText } from '../../../generator/report/report.ts';
 import { readDecision } from '../../../keys/export/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import type { Database, Value } from '../../../lib/database/database.ts';
+import { type Database, selectCount, type Value } from '../../../lib/database/database.ts';
 import { openDatabase } from '../../../lib/database/open.ts';
 import { checkCatalogue } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
@@ -183,9 +183,8 @@ export const keys: Check = {
       );
       return;
     }
-    const sql = "SELECT COUNT(*) FROM accounts WHERE role = 'moderator'";
-    const [[moderators] = []] = await source.rows(sql);
-    if (Number(moderators) > 0) ok(`Accounts that are moderators: ${moderators}.`);
+    const moderators = await selectCount(source, "accounts WHERE role = 'moderator'");
+    if (moderators > 0) ok(`Accounts that are moderators: ${moderators}.`);
     else {
       warn(
         'No account is a moderator: nobody can review requests on the pages.',
