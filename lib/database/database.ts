@@ -18,11 +18,10 @@ export interface Reader {
   rows(sql: string, parameters?: readonly Value[]): Promise<Row[]>;
   /**
    * Calls `onRow` with each row of a large result as it arrives, so that memory use stays constant.
-   * @returns the number of rows
    * @throws Error if the connection or the query dies mid-stream; the call never hangs. An error that
    * `onRow` throws ends the stream and is thrown unchanged.
    */
-  each(sql: string, onRow: (row: Row) => void): Promise<number>;
+  each(sql: string, onRow: (row: Row) => void): Promise<void>;
 }
 
 /** How many rows a query selects. @param from what follows FROM in it */

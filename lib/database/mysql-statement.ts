@@ -28,9 +28,8 @@ export function execute(
   explain: (cause: Error) => Error,
 ) {
   const socket = socketOf(connection);
-  return new Promise<{ rows: number; changes: number; insertId: number }>((resolve, reject) => {
+  return new Promise<{ changes: number; insertId: number }>((resolve, reject) => {
     let isOver = false;
-    let rows = 0;
     let changes = 0;
     let insertId = 0;
 
@@ -61,7 +60,6 @@ export function execute(
       // After the statement was aborted, mysql2 still delivers the rows that it had already received.
       if (isOver) return;
       try {
-        rows++;
         for (const [column, convert] of conversions) row[column] = convert(row[column]);
         onRow(row);
       } catch (error) {
@@ -86,7 +84,7 @@ export function execute(
         changes = result?.affectedRows ?? 0;
         insertId = Number(result?.insertId ?? 0);
       })
-      .on('end', () => end(() => resolve({ rows, changes, insertId })));
+      .on('end', () => end(() => resolve({ changes, insertId })));
   });
 }
 

@@ -77,11 +77,10 @@ function makeLend(connections: Connections, { login, stallSeconds }: MysqlAddres
         await run(sql, parameters, (row) => rows.push(row));
         return rows;
       },
-      each: async (sql, onRow) => (await run(sql, [], onRow)).rows,
-      async run(sql, parameters) {
-        const { changes, insertId } = await run(sql, parameters);
-        return { changes, insertId };
+      async each(sql, onRow) {
+        await run(sql, [], onRow);
       },
+      run,
     };
     try {
       return await use(writer, connection);

@@ -213,7 +213,6 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
         onRow(row.map(toValue));
         if (++count % ROWS_PER_TURN === 0) await nextTurn();
       }
-      return count;
     },
   };
 }

@@ -89,7 +89,6 @@ test.each([
       rows: async (sql: string) => (sql.includes('COUNT(*)') ? [[3]] : [...rows]),
       async each(_sql: string, onRow: (row: Row) => void) {
         rows.forEach(onRow);
-        return rows.length;
       },
     };
     const found: Value[] = [];

@@ -6,10 +6,10 @@ import { makeDatabase, selectMany } from '#test/support/databases.ts';
 it('does not count a slow onRow as silence of the server', async () => {
   const database = await openDatabase(await makeDatabase('mysql'), { stallSeconds: 1 });
   let seen = 0;
-  const count = await database.each(selectMany(5, "REPEAT('x', 200)"), () => {
+  await database.each(selectMany(5, "REPEAT('x', 200)"), () => {
     if (++seen % 50_000 === 1) blockFor(1500);
   });
-  expect(count).toBe(100_000);
+  expect(seen).toBe(100_000);
   await database.close();
 });
 
