@@ -8,7 +8,7 @@ import path from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { MANIFEST } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { openRegularFile } from '../../program/files/bounded-file.ts';
+import { openRegularFile, withFile } from '../../program/files/bounded-file.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Node reads no more at once than a 32-bit number can say. */
@@ -16,14 +16,11 @@ const LARGEST_READ = 2 ** 30;
 
 /** The whole content of a file. @throws Error if the file is damaged */
 export function readChecked(dir: string, file: ManifestFile): Buffer {
-  const descriptor = openSized(dir, file);
-  try {
+  return withFile(openSized(dir, file), (descriptor) => {
     const content = Buffer.allocUnsafeSlow(file.size);
     readOpenFile(descriptor, file, content);
     return content;
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }
 
 /** Reads a file that {@link openSized} has opened. @throws Error if the file is damaged */
@@ -59,14 +56,11 @@ export function readExactly(
 
 /** A part of a file of a generation. @throws as {@link readExactly} */
 export function readPart(dir: string, name: string, position: number, length: number): Buffer {
-  const part = Buffer.alloc(length);
-  const descriptor = openRegularFile(path.join(dir, name));
-  try {
+  return withFile(openRegularFile(path.join(dir, name)), (descriptor) => {
+    const part = Buffer.alloc(length);
     readExactly(descriptor, part, 0, length, position, name);
-  } finally {
-    closeSync(descriptor);
-  }
-  return part;
+    return part;
+  });
 }
 
 /** As {@link readExactly}, but the errors of the system name the file, too. */
@@ -91,12 +85,7 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
 
 /** Checks a file without keeping its content. @throws Error if the file is damaged */
 export function checkFile(dir: string, file: ManifestFile): void {
-  const descriptor = openSized(dir, file);
-  try {
-    checkOpenFile(descriptor, file);
-  } finally {
-    closeSync(descriptor);
-  }
+  withFile(openSized(dir, file), (descriptor) => checkOpenFile(descriptor, file));
 }
 
 /** As {@link checkFile}, for a file that {@link openSized} has opened. */

@@ -7,7 +7,6 @@
 import {
   chmodSync,
   chownSync,
-  closeSync,
   copyFileSync,
   existsSync,
   fchmodSync,
@@ -19,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { withFile } from '../../program/files/bounded-file.ts';
 
 /** The bits of a mode without the file type. */
 const PERMISSIONS = 0o7777;
@@ -69,12 +69,9 @@ export function writeNewFile(
     isSynced = true,
   }: { readonly mode?: number | undefined; readonly isSynced?: boolean } = {},
 ): void {
-  const descriptor = openForWriting(file, 'wx', mode);
-  try {
-    writeFileSync(descriptor, content, { flush: isSynced });
-  } finally {
-    closeSync(descriptor);
-  }
+  withFile(openForWriting(file, 'wx', mode), (descriptor) =>
+    writeFileSync(descriptor, content, { flush: isSynced }),
+  );
 }
 
 /** Creates a folder, unless it exists, with the mode of new folders in its parent. */
@@ -142,7 +139,5 @@ export function place(file: string, target: string): void {
     }
   }
   copyFileSync(file, target);
-  const descriptor = openForWriting(target, 'a', modes.file);
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+  withFile(openForWriting(target, 'a', modes.file), fsyncSync);
 }

@@ -1,8 +1,9 @@
 /** Replaces a file in one step: a reader sees either the old content or the new content. */
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { explainFullDisk } from '../../program/failure.ts';
+import { withFile } from '../../program/files/bounded-file.ts';
 import { writeNewFile } from './file-modes.ts';
 
 /**
@@ -31,12 +32,7 @@ export function replaceFile(
 
 /** Syncs a folder. Only then does a rename or a new file in it survive a power cut. */
 export function syncFolder(dir: string): void {
-  const descriptor = openSync(dir, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  withFile(openSync(dir, 'r'), fsyncSync);
 }
 
 /**

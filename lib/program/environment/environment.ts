@@ -3,10 +3,10 @@
  * that it needs, and gets either all their values or one error that lists every fault. Invariant: a `.env` that
  * another user can write is not read.
  */
-import { closeSync, fstatSync, lstatSync, readFileSync } from 'node:fs';
+import { fstatSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { openRegularFile } from '../files/bounded-file.ts';
+import { openRegularFile, withFile } from '../files/bounded-file.ts';
 import { VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 export type Environment<Name extends VariableName> = {
@@ -44,8 +44,7 @@ export function loadEnvironmentFile(): void {
 
 /** @throws Error that names the fix if another user than this one or root can write the file */
 function readOwnFile(file: string): string {
-  const descriptor = openRegularFile(file, 0, LARGEST_FILE_BYTES);
-  try {
+  return withFile(openRegularFile(file, 0, LARGEST_FILE_BYTES), (descriptor) => {
     const stats = fstatSync(descriptor);
     // Another user's link could lead to a file of this one.
     for (const { uid } of [lstatSync(file), stats]) checkOwner(file, uid);
@@ -53,9 +52,7 @@ function readOwnFile(file: string): string {
       throw new Error(`other users can write to it. Run: chmod go-w ${path.resolve(file)}`);
     }
     return readFileSync(descriptor, 'utf8');
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }
 
 function checkOwner(file: string, owner: number): void {

@@ -19,9 +19,13 @@ export const NO_LINK = constants.O_NOFOLLOW;
  * @throws Error of the system, or that the file is too large or not a regular file
  */
 export function readBoundedFileSync(file: string, largest: number, flags = 0): Buffer {
-  const descriptor = openRegularFile(file, flags, largest);
+  return withFile(openRegularFile(file, flags, largest), (descriptor) => readFileSync(descriptor));
+}
+
+/** Calls `use` with an open file, which is then closed. */
+export function withFile<T>(descriptor: number, use: (descriptor: number) => T): T {
   try {
-    return readFileSync(descriptor);
+    return use(descriptor);
   } finally {
     closeSync(descriptor);
   }
