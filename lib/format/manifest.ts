@@ -111,8 +111,6 @@ export function findOtherCollation({
  * may be hostile, and its objects may take 50 times its size in memory.
  */
 export const LARGEST_MANIFEST = 1280 * 1024;
-/** The manifest, its list of files, one of them, and a wrong value in that, which the error names. */
-const DEEPEST = 4;
 
 /**
  * The SHA-256, in hex, that identifies the content of a generation. Two generations with the same hash
@@ -182,7 +180,7 @@ export function encodeManifest(manifest: Manifest): string {
  * @throws Error that says what is wrong; for a manifest of another version, with both versions
  */
 export function parseManifest(text: Buffer | string): Manifest {
-  const found = parseObject(text, MANIFEST, DEEPEST);
+  const found = parseObject(text, MANIFEST);
   if (found.format_version !== FORMAT_VERSION) {
     throw new Error(
       `${MANIFEST} has format version ${shown(found.format_version)}; this program reads version ${FORMAT_VERSION}. ` +

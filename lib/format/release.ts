@@ -45,7 +45,6 @@ export type Release = Members<typeof SHAPE>;
 /** In bytes. */
 export const LARGEST_RELEASE = 4096;
 const KEYS_ID = 'keys';
-const DEEPEST = 1;
 
 /** The object with the release of each kind. */
 export const RELEASES: Readonly<Record<ReleaseKind, string>> = {
@@ -79,7 +78,7 @@ export function encodeRelease(release: Release): string {
  */
 export function parseRelease(bytes: Buffer | string, kind: ReleaseKind): Release {
   const name = RELEASES[kind];
-  const found = parseObject(bytes, name, DEEPEST);
+  const found = parseObject(bytes, name);
   if (found.format_version !== FORMAT_VERSION) {
     throw new Error(
       `${name} has format version ${shown(found.format_version)}; this program reads version ${FORMAT_VERSION}. Upgrade this program.`,

@@ -62,7 +62,7 @@ function offering(encoded: Buffer | string, id = manifest.id) {
 
 describe('a manifest', () => {
   test.each([
-    ['that is nested', Buffer.alloc(100_000, '['), /nested more than 4 deep/],
+    ['that is nested', Buffer.alloc(100_000, '['), /nested more than 8 deep/],
     ['that is too large', Buffer.alloc(LARGEST_MANIFEST + 1, ' '), /more than the expected/],
     [
       'with a long, odd version',

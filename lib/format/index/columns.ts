@@ -129,7 +129,7 @@ export function viewColumns(file: Uint8Array, name: string): Columns {
   const dataStart = HEAD_BYTES + directoryBytes;
   const columns: Record<string, Column> = {};
   const directory = bytes.subarray(HEAD_BYTES, dataStart);
-  for (const [column, entry] of Object.entries(parseObject(directory, `${name} (directory)`, 2))) {
+  for (const [column, entry] of Object.entries(parseObject(directory, `${name} (directory)`))) {
     const fits =
       isEntry(entry) &&
       entry.start % 8 === 0 &&

@@ -157,7 +157,7 @@ function readPlatforms(body: Uint8Array): PlatformEntry[] {
   let firstCover = 0;
   return records.map((line) => {
     const record = Buffer.from(line, 'latin1');
-    const found = readMembers(parseObject(record, PLATFORMS, 1), PLATFORMS, PLATFORM);
+    const found = readMembers(parseObject(record, PLATFORMS), PLATFORMS, PLATFORM);
     const { slug, name, game_count: games, cover_count: covers } = found;
     const hash = hashBytes(record);
     const platform = { slug, name, firstGame, games, firstCover, covers, record, hash };

@@ -4,8 +4,8 @@
  */
 import { isObject, type Members, type Shape } from './values.ts';
 
-/** Deeper than any file of the product. */
-const DEEPEST_FILE = 8;
+/** How deep arrays and objects may be nested, with the outermost: deeper than in any file of the product. */
+const DEEPEST = 8;
 /** In characters. */
 const LONGEST_SHOWN = 100;
 
@@ -19,16 +19,11 @@ export function shown(value: unknown): string {
 /**
  * Parses an object.
  * @param what what the text is, for errors
- * @param deepest how deep arrays and objects inside it may be nested, with the object itself
  * @throws Error that says what is wrong
  */
-export function parseObject(
-  text: Buffer | string,
-  what: string,
-  deepest: number,
-): Record<string, unknown> {
-  if (isDeeperThan(text, deepest)) {
-    throw new Error(`${what} is damaged: it is nested more than ${deepest} deep.`);
+export function parseObject(text: Buffer | string, what: string): Record<string, unknown> {
+  if (isTooDeep(text)) {
+    throw new Error(`${what} is damaged: it is nested more than ${DEEPEST} deep.`);
   }
   let found: unknown;
   try {
@@ -50,7 +45,7 @@ export function parseFile(
   file: string,
   version: number | undefined,
 ): Record<string, unknown> {
-  const found = parseObject(text, file, DEEPEST_FILE);
+  const found = parseObject(text, file);
   if (found.version === version) return found;
   throw new Error(
     `${file} has version ${shown(found.version)}; this program reads version ${version}.`,
@@ -103,7 +98,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-function isDeeperThan(text: Buffer | string, deepest: number): boolean {
+function isTooDeep(text: Buffer | string): boolean {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   let depth = 0;
   let isString = false;
@@ -113,7 +108,7 @@ function isDeeperThan(text: Buffer | string, deepest: number): boolean {
     else if (isString) {
       if (byte === BACKSLASH) i++;
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      if (++depth > deepest) return true;
+      if (++depth > DEEPEST) return true;
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
   }
   return false;
