@@ -1,4 +1,5 @@
 /** Makes the servers of a program listen, and closes them. */
+import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { ConfigurationError } from './environment/environment.ts';
 import type { VariableName } from './environment/variables.ts';
@@ -20,10 +21,7 @@ export interface Listener {
 export async function listen(listener: Listener): Promise<string> {
   const { server, host, port, variables, reusePort = false } = listener;
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ port, host, reusePort }, resolve);
-    });
+    await once(server.listen({ port, host, reusePort }), 'listening');
   } catch (cause) {
     const [hostName, portName] = variables;
     throw new ConfigurationError(

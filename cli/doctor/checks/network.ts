@@ -1,4 +1,5 @@
 /** What the installation uses over the network: the mail server, and the certificate of its address. */
+import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { checkMailServer } from '../../../keys/mail/mailer.ts';
@@ -74,13 +75,11 @@ export const certificate: Check = {
 };
 
 /** Connects even if the certificate is not valid, to find out why. */
-function openTls({ hostname, port }: URL): Promise<TLSSocket> {
+async function openTls({ hostname, port }: URL): Promise<TLSSocket> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const servername = isIP(host) === 0 ? host : '';
-  return new Promise((resolve, reject) => {
-    const options = { host, port: Number(port || 443), servername, rejectUnauthorized: false };
-    const socket = connect(options);
-    socket.once('secureConnect', () => resolve(socket));
-    socket.once('error', reject);
-  });
+  const options = { host, port: Number(port || 443), servername, rejectUnauthorized: false };
+  const socket = connect(options);
+  await once(socket, 'secureConnect');
+  return socket;
 }
