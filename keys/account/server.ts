@@ -5,23 +5,15 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Logger } from 'pino';
-import { makeConnections } from '../../lib/program/connections.ts';
+import { CLIENT_LIMITS, makeConnections } from '../../lib/program/connections.ts';
 import type { App } from './routes/replies.ts';
 
-/** The request line and the header fields together, in bytes. */
-const LARGEST_HEAD = 16 * 1024;
 /** How long a client may neither send nor read anything. */
 const LONGEST_SILENCE_MS = 30_000;
 
 /** @param cells the limit on connections and their counts, from `newConnectionCells` */
 export function makeAccountServer(app: App, cells: Float64Array, log: Logger): Server {
-  const server = createServer({
-    maxHeaderSize: LARGEST_HEAD,
-    headersTimeout: 10_000,
-    requestTimeout: 15_000,
-    connectionsCheckingInterval: 2_000,
-    keepAliveTimeout: 65_000,
-  });
+  const server = createServer(CLIENT_LIMITS);
   server.setTimeout(LONGEST_SILENCE_MS);
   const connections = makeConnections(cells, log);
   server.on('connection', connections.take);

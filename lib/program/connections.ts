@@ -17,6 +17,20 @@ const MOST_CONNECTIONS = 16_384;
 const ASSUMED_OPEN_FILES = 1_024;
 const WARN_EVERY_MS = 60_000;
 
+/** What a public server allows a client: options of Node's HTTP server. */
+export const CLIENT_LIMITS = {
+  /** For the request line and the header fields together, in bytes. */
+  maxHeaderSize: 16 * 1024,
+  /** For the head of a request; in the proxy, also for the first byte of a connection. */
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  /** How often Node looks for requests that take too long. */
+  connectionsCheckingInterval: 2_000,
+  // Longer than nginx keeps an idle upstream connection (60 s): nginx must close first, or it could
+  // send a request while the server closes the connection.
+  keepAliveTimeout: 65_000,
+};
+
 // Indexes of the cells.
 const MOST = 0;
 const OPEN = 1;

@@ -12,6 +12,7 @@ import {
 import { createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import {
+  CLIENT_LIMITS,
   type Connections,
   makeConnections,
   newConnectionCells,
@@ -28,9 +29,6 @@ import {
 } from './response.ts';
 import { readUnknownMethod, type UnknownMethodRequest } from './unknown-method.ts';
 
-/** The most bytes that the request line and the header fields may have together. */
-const LARGEST_HEAD = 16 * 1024;
-
 const BAD_TARGET = { ...prepareError(400, 'The request target must be a path'), isLast: true };
 const METHOD_NOT_ALLOWED = prepareError(405, 'Method not allowed', 'Allow: GET, HEAD\r\n');
 const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
@@ -42,29 +40,8 @@ export type SiteHandler = (
   path: string,
 ) => void;
 
-/** How long a client may take, in milliseconds. */
-export interface ClientTimes {
-  /** For the head of a request; on the fast path, for the first byte of a connection. */
-  readonly head: number;
-  /** For a whole request. */
-  readonly request: number;
-  /** How often Node looks for requests that take too long. */
-  readonly check: number;
-  /** How long a connection is kept between requests. */
-  readonly keepAlive: number;
-}
-
-const CLIENT_TIMES: ClientTimes = {
-  head: 10_000,
-  request: 15_000,
-  check: 2_000,
-  // Longer than nginx keeps an idle upstream connection (60 s): nginx must close first, or it could
-  // send a request while the proxy closes the connection.
-  keepAlive: 65_000,
-};
-
 export interface ServerOptions {
-  readonly times?: ClientTimes;
+  readonly limits?: typeof CLIENT_LIMITS;
   /** The limit and counts of the server's connections, from `newConnectionCells`. */
   readonly connections?: Float64Array;
 }
@@ -82,20 +59,20 @@ export class HttpServer {
   private readonly refused = new WeakSet<Socket>();
 
   constructor(api: ApiHandler, site: SiteHandler, log: Logger, options: ServerOptions = {}) {
-    const { times = CLIENT_TIMES, connections: cells = newConnectionCells() } = options;
+    const { limits = CLIENT_LIMITS, connections: cells = newConnectionCells() } = options;
     this.api = api;
     this.site = site;
     this.log = log;
     this.connections = makeConnections(cells, log);
-    this.node = this.makeNodeServer(times);
+    this.node = this.makeNodeServer(limits);
     this.fastPath = new FastPath({
       api,
       connections: this.connections,
       // The documented way to inject a connection.
       handOver: (socket) => this.node.emit('connection', socket),
       onSilence: (socket) => this.endWith(socket, prepareError(408, 'Request timeout')),
-      firstByteMs: times.head,
-      keepAliveMs: times.keepAlive,
+      firstByteMs: limits.headersTimeout,
+      keepAliveMs: limits.keepAliveTimeout,
     });
     // As Node's HTTP server opens its own connections.
     this.server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -127,13 +104,9 @@ export class HttpServer {
     this.fastPath.closeAll();
   }
 
-  private makeNodeServer(times: ClientTimes): NodeServer {
+  private makeNodeServer(limits: typeof CLIENT_LIMITS): NodeServer {
     const node = createServer({
-      maxHeaderSize: LARGEST_HEAD,
-      headersTimeout: times.head,
-      requestTimeout: times.request,
-      connectionsCheckingInterval: times.check,
-      keepAliveTimeout: times.keepAlive,
+      ...limits,
       // By default, Node would keep connections a second longer than the fast path does.
       keepAliveTimeoutBuffer: 0,
       // `readHead` checks the Host header, so that the error has the same form as all others.

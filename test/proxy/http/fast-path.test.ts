@@ -9,6 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import { CLIENT_LIMITS } from '#lib/program/connections.ts';
 import { makeRequestReader } from '#proxy/http/fast-path.ts';
 import { BASE, type RequestHead, readHead } from '#proxy/http/request.ts';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
@@ -160,8 +161,9 @@ async function serveLarge(body = Buffer.alloc(240_000)) {
 
 /** @returns the port */
 async function listenFor(api: ApiHandler): Promise<number> {
-  const times = { head: 1e8, request: 1e8, keepAlive: 1e8, check: 20 };
-  const http = new HttpServer(api, () => {}, pino({ level: 'silent' }), { times });
+  const never = { headersTimeout: 1e8, requestTimeout: 1e8, keepAliveTimeout: 1e8 };
+  const limits = { ...CLIENT_LIMITS, ...never };
+  const http = new HttpServer(api, () => {}, pino({ level: 'silent' }), { limits });
   atEndOfFile(() => http.closeAllConnections());
   return listenOn(http.server);
 }

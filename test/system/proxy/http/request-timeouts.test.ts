@@ -8,8 +8,9 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, test } from 'vitest';
+import { CLIENT_LIMITS } from '#lib/program/connections.ts';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
-import { type ClientTimes, HttpServer } from '#proxy/http/server.ts';
+import { HttpServer } from '#proxy/http/server.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { listenOn, openSocket, readToEnd, statusesIn } from '#test/support/servers/sockets.ts';
 
@@ -36,11 +37,12 @@ const answerAll: ApiHandler = (_, response) => answer(response);
 
 /** Starts a server. @returns a function that opens connections to it */
 async function serve(
-  times: Partial<ClientTimes> | undefined,
+  limits: Partial<typeof CLIENT_LIMITS> | undefined,
   api = answerAll,
 ): Promise<() => Promise<Socket>> {
-  const never = { head: NEVER, request: NEVER, check: 20, keepAlive: NEVER };
-  const options = times === undefined ? {} : { times: { ...never, ...times } };
+  const never = { headersTimeout: NEVER, requestTimeout: NEVER, keepAliveTimeout: NEVER };
+  const all = { ...CLIENT_LIMITS, ...never, connectionsCheckingInterval: 20, ...limits };
+  const options = limits === undefined ? {} : { limits: all };
   const http = new HttpServer(
     api,
     (_, response) => response.end(),
@@ -114,7 +116,7 @@ describe.concurrent('a client', () => {
   ])(
     'that sends %s gets 408 after the time for a head',
     async ([, act, before, head], { expect }) => {
-      const received = await untilEnd(await serve({ head }), act);
+      const received = await untilEnd(await serve({ headersTimeout: head }), act);
       expect(statusesIn(received)).toEqual([...before, 408]);
       const [last] = received.match(/HTTP\/1\.1 408.*/s) ?? [];
       expect(last?.replace(/^Date: .+\r\n/m, '')).toBe(TIMED_OUT);
@@ -130,7 +132,7 @@ describe.concurrent('a client', () => {
     'that is idle after %s keeps its connection for the time between requests',
     async ([, requests], { expect }) => {
       const keepAlive = requests.length > 1 ? LONGER : SHORT;
-      const open = await serve({ keepAlive });
+      const open = await serve({ keepAliveTimeout: keepAlive });
       const received = await untilEnd(open, (socket) => sendRequests(socket, ...requests));
       expect(statusesIn(received)).toEqual(requests.map(() => 200));
     },
@@ -155,7 +157,7 @@ describe.concurrent('a client', () => {
     async ([, request], { expect }) => {
       const begun = Promise.withResolvers<Responder>();
       const api: ApiHandler = (_, response) => begun.resolve(response);
-      const open = await serve({ head: LONGER, keepAlive: SHORT }, api);
+      const open = await serve({ headersTimeout: LONGER, keepAliveTimeout: SHORT }, api);
       const socket = await open();
       const ended = readToEnd(socket);
       socket.write(request);
