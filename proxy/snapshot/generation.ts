@@ -68,7 +68,6 @@ export interface Generation {
   readonly games: Records;
   readonly covers: Records;
   readonly scratch: Scratch;
-  platform(number: number): Body;
   readonly titles: TitleColumns;
   /** The indexes, in the regions of the search index, of the regions that a text names. */
   regionsOf(text: string): readonly number[];
@@ -143,10 +142,6 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     games: makeRecords(games, (game) => gamePacks[platformOf(platforms, 'firstGame', game)]),
     covers: makeRecords(covers, (cover) => coverPacks[platformOf(platforms, 'firstCover', cover)]),
     scratch: { bytes: Buffer.allocUnsafeSlow(USUAL_BYTES), hashes: new Uint32Array(4 * 1024) },
-    platform(number) {
-      const { record, hash } = platforms[number];
-      return { bytes: record, hash };
-    },
     titles,
     regionsOf,
     typeOf(text) {

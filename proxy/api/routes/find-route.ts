@@ -67,9 +67,9 @@ export function makeFindRoute(publicUrl: string, readChanges: ReadChanges): Find
 }
 
 function platformRoute(slug: string): Route {
-  return plainRoute('platform', (generation: Generation): Body | undefined => {
-    const number = generation.index.platformBySlug.get(slug);
-    return number === undefined ? undefined : generation.platform(number);
+  return plainRoute('platform', ({ index }: Generation): Body | undefined => {
+    const platform = index.platforms[index.platformBySlug.get(slug) ?? -1];
+    return platform && { bytes: platform.record, hash: platform.hash };
   });
 }
 

@@ -99,8 +99,8 @@ function request(generation: Generation, target: string): void {
 function requestAll(generation: Generation): void {
   const { index: records } = generation;
   for (const target of targets) request(generation, target);
-  for (const [platform, { slug, firstGame, games }] of records.platforms.entries()) {
-    generation.platform(platform);
+  for (const { slug, firstGame, games } of records.platforms) {
+    request(generation, `/platforms/${encodeURIComponent(slug)}`);
     for (let game = firstGame; game < firstGame + Math.min(games, FORGED_SLUGS); game++) {
       request(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
