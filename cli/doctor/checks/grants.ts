@@ -48,7 +48,7 @@ export const grants: Check = {
         const ofAccount = programs.includes('account') ? KEYS_RIGHTS[table] : undefined;
         const ofSchedule = programs.includes('schedule') ? SCHEDULE_RIGHTS[table] : undefined;
         const used = [ofAccount, ofSchedule].flatMap((rights) =>
-          rights === undefined ? [] : ['SELECT', ...rights.use],
+          rights ? ['SELECT', ...rights] : [],
         );
         return [...new Set(used)];
       });

@@ -6,12 +6,12 @@ import { approveRequest } from '#keys/lifecycle/reviews.ts';
 import { createSession, endSession, mailSignInLink } from '#keys/lifecycle/sign-in.ts';
 import { makeMailer } from '#keys/mail/mailer.ts';
 import { sendDueMails } from '#keys/mail/outbox.ts';
-import { KEYS_RIGHTS } from '#keys/tables/rights.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { KINDS, makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
 import { makeFolder, runKeys } from '#test/support/product.ts';
+import { KEYS_GRANTS } from '#test/support/rights.ts';
 
 it.each(KINDS)('a table on %s that lacks a column is refused, naming the column', async (kind) => {
   const url = await makeDatabase(kind);
@@ -39,10 +39,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
   // `test/system/cli/doctor/grants.test.ts` compares these rights with the documents.
   it('needs only the rights in the documentation, and cannot change the history', async () => {
     await admin.run('CREATE TABLE game_titles (game_id BIGINT, title VARCHAR(500))');
-    const rights = Object.entries(KEYS_RIGHTS).map(
-      ([table, { use, setup }]) => `${[...use, ...setup].join(', ')} ON ${table}`,
-    );
-    await user.grant('SELECT, SHOW VIEW ON *', ...rights);
+    await user.grant('SELECT, SHOW VIEW ON *', ...KEYS_GRANTS);
     // Some servers, such as MySQL, write a binary log, and operations/keys.md says what they need.
     await admin.run('SET GLOBAL log_bin_trust_function_creators = 1');
     await admin.run('CREATE TABLE people (no INT, mail VARCHAR(99), called VARCHAR(99))');
