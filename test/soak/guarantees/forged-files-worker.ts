@@ -100,7 +100,7 @@ function requestAll(generation: Generation): void {
   const { index: records } = generation;
   for (const target of targets) request(generation, target);
   for (const { slug, firstGame, games } of records.platforms) {
-    request(generation, `/platforms/${encodeURIComponent(slug)}`);
+    request(generation, `/platforms/${slug}`);
     for (let game = firstGame; game < firstGame + Math.min(games, FORGED_SLUGS); game++) {
       request(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
