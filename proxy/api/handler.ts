@@ -59,13 +59,8 @@ export type LogAccess = (reply: Reply, status: number, milliseconds: number) => 
 const LONGEST_LINE = 8 * 1024;
 const AROUND_TARGET = ` ${BASE} HTTP/1.1`.length;
 
-/** @returns the handler of requests under the base */
-export function makeApi(parts: ApiParts): ApiHandler {
-  const api = new Api(parts);
-  return (request, response) => api.handle(request, response);
-}
-
-class Api {
+/** Its `handle` is the handler of requests under the base. */
+export class Api {
   private readonly parts: ApiParts;
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
@@ -81,7 +76,7 @@ class Api {
     this.matchRoute = makeFindRoute(parts.publicUrl, parts.readChanges);
   }
 
-  handle(request: ApiRequest, response: Responder): void {
+  readonly handle: ApiHandler = (request, response) => {
     const startedAt = this.parts.now();
     try {
       const early = this.findEarlyAnswer(request);
@@ -94,7 +89,7 @@ class Api {
       this.parts.log.error({ err: error }, 'a request failed');
       response.send(INTERNAL_ERROR);
     }
-  }
+  };
 
   /** Answers a request of which it is known whether it is admitted. */
   private begin(

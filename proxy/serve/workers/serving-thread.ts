@@ -14,7 +14,7 @@ import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
 import { takeLocally } from '../../admit/limits/rolling-window.ts';
 import type { ReadChanges } from '../../api/changes/changes.ts';
-import { makeApi } from '../../api/handler.ts';
+import { Api } from '../../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
 import { HttpServer } from '../../http/server.ts';
 import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
@@ -125,7 +125,7 @@ export async function makeServingThread(
   let generation: Generation | undefined;
   const current = () => generation;
   const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
-  const api = makeApi({
+  const { handle: api } = new Api({
     current,
     keys,
     addresses: new AddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),

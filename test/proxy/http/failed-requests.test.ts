@@ -14,7 +14,7 @@ import { makeKeyStore } from '#proxy/admit/keys/key-store.ts';
 import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
 import { AddressLimits } from '#proxy/admit/limits/address-limits.ts';
 import { takeLocally } from '#proxy/admit/limits/rolling-window.ts';
-import { type ApiParts, makeApi } from '#proxy/api/handler.ts';
+import { Api, type ApiParts } from '#proxy/api/handler.ts';
 import { HttpServer } from '#proxy/http/server.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
@@ -134,7 +134,7 @@ async function serve(broken: Partial<ApiParts>) {
   const generation = makeGeneration(files);
   const keys = makeKeyTable();
   await makeKeyStore(dir, keys.replace, clock).refresh();
-  const api = makeApi({
+  const { handle: api } = new Api({
     current: () => generation,
     keys,
     addresses: new AddressLimits(60),

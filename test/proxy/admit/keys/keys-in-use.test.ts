@@ -10,7 +10,7 @@ import { hashKey, makeKey } from '#lib/format/api-key.ts';
 import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
 import { AddressLimits } from '#proxy/admit/limits/address-limits.ts';
 import { makeRollingWindow, takeLocally } from '#proxy/admit/limits/rolling-window.ts';
-import { makeApi } from '#proxy/api/handler.ts';
+import { Api } from '#proxy/api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '#proxy/api/request-counts.ts';
 import type { ApiHandler } from '#proxy/http/response.ts';
 import { callApi } from '#site/explore/call-api.ts';
@@ -28,7 +28,7 @@ beforeEach(() => {
   const window = makeRollingWindow(100).memory;
   const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
   keys.replace([{ ...entry, window }]);
-  api = makeApi({
+  api = new Api({
     current: () => undefined,
     keys,
     addresses: new AddressLimits(GUESSES),
@@ -41,7 +41,7 @@ beforeEach(() => {
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,
-  });
+  }).handle;
 });
 
 function sendWithKey(raw: string) {
