@@ -10,6 +10,7 @@ import { generate } from '../../generator/generate.ts';
 import type { Database, Value } from '../../lib/database/database.ts';
 import type { Change } from '../../lib/format/difference-file.ts';
 import { findById, splitId } from '../../lib/format/index/ids.ts';
+import { findGame, type RecordIndex } from '../../lib/format/index/record-index.ts';
 import { coversPack } from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import { gameState, recordsOf } from '../../lib/generations/compare.ts';
@@ -75,7 +76,9 @@ export async function explain(
   const names = [...readName(word), ...Array.from(covers, (id): Name => ({ kind: 'cover', id }))];
   const subjects = new Map<string, Subject>();
   const addNamed = (subject: Subject) => {
-    if (names.some((name) => hasName(subject, name))) subjects.set(subject.path, subject);
+    // The record of the current generation comes first: a row that is left out may have its path, too.
+    const isNew = !subjects.has(subject.path) && names.some((name) => hasName(subject, name));
+    if (isNew) subjects.set(subject.path, subject);
     return subjects.has(subject.path);
   };
   for (const record of recordsOf(index)) addNamed(record);
@@ -110,7 +113,9 @@ export async function explain(
         ? `${subject.path} is public since ${added ?? `${oldest} or earlier`}${later}.`
         : now !== undefined
           ? `${subject.path} is now ${now}.`
-          : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
+          : isGame(index, subject.path)
+            ? `${subject.path} is the path of another game.`
+            : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
     );
     const answer = await ask((database) => askDatabase(database, settings, subject), undefined);
     if (answer === undefined) continue;
@@ -119,6 +124,13 @@ export async function explain(
     lines.push(...facts.map((fact) => `  ${printable(fact)}`));
   }
   return lines;
+}
+
+/** Whether a game of the generation has this path. */
+function isGame(index: RecordIndex, name: string): boolean {
+  const [, list, on, ...slug] = name.split('/');
+  const platform = list === 'games' ? index.platformBySlug.get(on) : undefined;
+  return platform !== undefined && findGame(index, platform, slug.join('/')) !== undefined;
 }
 
 /** What the next run does with a record that is public only in the database, or only in the generation. */

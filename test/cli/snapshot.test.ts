@@ -158,6 +158,11 @@ describe('verbs that read', () => {
       "INSERT INTO covers (id, game_id, status) VALUES (900003, 900004, 'approved')",
       "INSERT INTO games (id, platform_id, slug, title) SELECT 900004, id, 'zelda/2', '' FROM platforms WHERE slug = 'snes'",
       `UPDATE covers SET status = 'ok' WHERE id = ${kept}`,
+      // A table without the constraint that slugs are unique.
+      'CREATE TABLE loose AS SELECT * FROM games',
+      'ALTER TABLE games RENAME TO strict',
+      'ALTER TABLE loose RENAME TO games',
+      `INSERT INTO games (id, platform_id, slug, title) SELECT 900007, platform_id, slug, 'Twin' FROM ${CHRONO}`,
     );
     const never = `is not public: no generation since ${first} has had it.`;
     const leftOut = '  Row 900004 of games is left out: slug does not fit a path: "zelda/2".';
@@ -169,6 +174,13 @@ describe('verbs that read', () => {
       '  The next run removes it.',
     ]);
     expect(await why(String(gone), later)).toContain('  The next run publishes it.');
+    expect(await why('snes/chrono-trigger', later)).toEqual([
+      expect.stringMatching(`^/games/snes/chrono-trigger is public since ${first}`),
+    ]);
+    expect(await why('900007', later)).toEqual([
+      '/games/snes/chrono-trigger is the path of another game.',
+      '  Row 900007 of games is left out: the slug appears twice on its platform: "chrono-trigger".',
+    ]);
     expect(await why('100%.png', later)).toEqual(['']);
     expect(await why(keptFile)).toEqual([expect.stringContaining(`/covers/${kept} is public`)]);
     const game = '/games/snes/chrono-trigger';
