@@ -162,10 +162,13 @@ function readReason(text: string | undefined): string | undefined {
   );
 }
 
+// The folder may be relative, and the operator in another one.
+const noGeneration = (dir: string) => `There is no generation in ${path.resolve(dir)} yet.`;
+
 /** The id of the generation that the operator has named, or else of the current one. */
 function pickId(snapshotsDir: string, name: string | undefined): string {
   const picked = name ?? currentId(snapshotsDir);
-  if (picked === undefined) throw new Error(`There is no generation in ${snapshotsDir} yet.`);
+  if (picked === undefined) throw new Error(noGeneration(snapshotsDir));
   return findGeneration(snapshotsDir, picked);
 }
 
@@ -188,7 +191,7 @@ function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
     print(stdout, JSON.stringify(generations));
     return;
   }
-  if (generations.length === 0) print(stderr, `There is no generation in ${dir} yet.`);
+  if (generations.length === 0) print(stderr, noGeneration(dir));
   for (const { id, current, published_at, counts, fault, held } of generations) {
     const what = counts === null ? fault : contentText(counts);
     const line = `${current ? '*' : ' '} ${id}  ${published_at.slice(0, 19)}Z  ${what}`;

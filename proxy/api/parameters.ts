@@ -44,7 +44,7 @@ export function readParameters(queryString: string, allowed: readonly string[]):
       equals < 0 ? [parameter, ''] : [parameter.slice(0, equals), parameter.slice(equals + 1)];
     const name = decode(rawName) ?? rawName;
     if (!allowed.includes(name)) throw unknownParameter(name, allowed);
-    if (seen.has(name)) throw new ParameterError(name, `${name} must be given at most once`);
+    if (seen.has(name)) throw repeatedParameter(name);
     seen.add(name);
     const value = decode(rawValue);
     if (value === undefined) throw malformedValue(name, rawValue);
@@ -61,6 +61,14 @@ function decode(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Clients that are generated repeat a list, unless they know `explode: false`. */
+const LISTS = ['platform', 'facets', 'include', 'prefer', 'cover_type', 'slugs'];
+
+function repeatedParameter(name: string): ParameterError {
+  const fix = LISTS.includes(name) ? ', with commas between its values' : '';
+  return new ParameterError(name, `${name} must be given at most once${fix}`);
 }
 
 function unknownParameter(name: string, allowed: readonly string[]): ParameterError {

@@ -105,7 +105,10 @@ export function inspectEnvironment<Name extends VariableName>(
     const [fallback, parse]: Variable<unknown> = VARIABLES[name];
     const text = environment[name]?.trim() || fallback?.replace('$PORT', () => portOf(environment));
     try {
-      if (text === undefined) throw new Error('is not set. See .env.example.');
+      if (text === undefined) {
+        const file = path.resolve('.env');
+        throw new Error(`is not set, neither in the environment nor in ${file}. See .env.example.`);
+      }
       const value = parse(text);
       const check = checks[name] as ((value: unknown, before: object) => void) | undefined;
       check?.(value, values);

@@ -118,7 +118,9 @@ test('a variable that is unset, empty or blank has its default, and every defaul
   expect(defaults).toMatchObject({ PORT: 8080, ACCESS_LOG: 0, LIMITS_URL: undefined });
   for (const blank of ['', '  ']) {
     expect(read('PORT', blank)).toBe(8080);
-    expect(faultOf(['DATABASE_URL'], { DATABASE_URL: blank })).toMatch('DATABASE_URL is not set.');
+    expect(faultOf(['DATABASE_URL'], { DATABASE_URL: blank })).toBe(
+      `DATABASE_URL is not set, neither in the environment nor in ${path.resolve('.env')}. See .env.example.`,
+    );
   }
 });
 

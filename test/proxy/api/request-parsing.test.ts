@@ -77,7 +77,9 @@ describe('a query', () => {
   test.each(names)('is refused if %s is given twice or is not UTF-8', (name) => {
     for (const twice of [`${name}=1&${name}=1`, `${name}=&${name}=`, `${name}&${name}=1`]) {
       const fault = faultOf(() => readSearch(twice));
-      expect(fault, twice).toBe(`${name} must be given at most once`);
+      const lists = ['platform', 'facets', 'include', 'prefer', 'cover_type'];
+      const fix = lists.includes(name) ? ', with commas between its values' : '';
+      expect(fault, twice).toBe(`${name} must be given at most once${fix}`);
     }
     for (const value of ['%ff', '%C3', 'a%ED%A0%80']) {
       const fault = faultOf(() => readSearch(`${name}=${value}`));
