@@ -192,7 +192,7 @@ function run(
     for (const each of polls) void each.stop();
     log.info({ signal }, 'stopping');
   });
-  for (const each of polls) void each.start();
+  for (const each of polls) void each.run();
 }
 
 function asText({ id }: Release, pulled: Pulled | undefined, seconds: number): string {

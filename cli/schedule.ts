@@ -115,7 +115,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
     await Promise.all([changes?.stop(), runs.stop(), keys.stop()]);
     admin.close();
   });
-  void pushes?.start();
+  void pushes?.run();
   log.info({ cron, snapshotsDir, admin: adminAddress }, 'scheduled');
   reportReady(log);
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();

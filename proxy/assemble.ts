@@ -95,11 +95,11 @@ export async function assemble(
     accessLog,
     isStopping: () => isStopping,
     /** Reads each file now. Resolves when all threads serve what they say. */
-    refresh: async () => void (await Promise.all(polls.map((each) => each.now()))),
+    refresh: async () => void (await Promise.all(polls.map((each) => each.run()))),
     /** Reads each file for the first time, then listens. @returns the addresses, such as 127.0.0.1:8080 */
     async start() {
-      await Promise.all(polls.map((each) => each.start()));
-      await usagePoll.start();
+      await Promise.all(polls.map((each) => each.run()));
+      await usagePoll.run();
       const ofAdmin = await admin.listen();
       return { api: await threads.listen(), admin: ofAdmin };
     },

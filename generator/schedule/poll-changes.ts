@@ -51,10 +51,10 @@ export function pollChanges(options: PollOptions) {
     () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
     ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
-  void polling.start();
+  void polling.run();
   return {
     /** Polls now. Resolves when the poll has ended. */
-    now: polling.now,
+    now: polling.run,
     forget: changes.forget,
     stop: () => Promise.race([polling.stop().then(changes.close), pause(LONGEST_STOP_MS)]),
   };

@@ -85,13 +85,13 @@ export class KeysPolls {
     this.importing = this.pollUsage(importLocal, interval, 'key usage');
     const ofReplicas = replicas === undefined ? [] : this.pollReplicas(replicas);
     this.polls = [this.exporting, this.importing, ...ofReplicas];
-    for (const each of this.polls) void each.start();
+    for (const each of this.polls) void each.run();
   }
 
   /** Exports and imports now. Resolves when that is done. */
   async now(): Promise<void> {
-    await this.exporting.now();
-    await this.importing.now();
+    await this.exporting.run();
+    await this.importing.run();
   }
 
   /** Does not wait longer than two seconds for a database or a replica that does not answer. */

@@ -1,13 +1,11 @@
 /**
- * Repeats some work, such as checking a file for changes. The first run is at the start; each later
- * run starts some time after the end of the one before. Invariant: runs never overlap.
+ * Repeats some work, such as checking a file for changes: each run starts some time after the end of the
+ * one before. Invariant: runs never overlap.
  */
 
 export interface Poll {
-  /** Does the work for the first time. Resolves when this run has ended. */
-  start(): Promise<void>;
-  /** Does the work now, after the run under way. Resolves when it is done. */
-  now(): Promise<void>;
+  /** Does the work now, after the run under way. Resolves when it is done. The first call starts the poll. */
+  run(): Promise<void>;
   /** Starts no further runs. Resolves when the run under way has ended. */
   stop(): Promise<void>;
   /** Does the work for the last time. Resolves when this run has ended. */
@@ -36,7 +34,7 @@ export function poll(
   let underWay = Promise.resolve();
 
   // The run waits for the one under way, because `finish` may be called at any time.
-  function workNext(): Promise<void> {
+  function run(): Promise<void> {
     underWay = underWay.then(workOnce);
     return underWay;
   }
@@ -56,7 +54,7 @@ export function poll(
     clearTimeout(timer);
     const usual = typeof milliseconds === 'number' ? milliseconds : milliseconds();
     timer = setTimeout(
-      workNext,
+      run,
       Math.max(usual, Math.min(usual * 2 ** failures, LONGEST_AFTER_FAILURES_MS)),
     );
   }
@@ -68,12 +66,11 @@ export function poll(
   }
 
   return {
-    start: workNext,
-    now: workNext,
+    run,
     stop,
     finish() {
       void stop();
-      return workNext();
+      return run();
     },
     fault: () => lastFault || undefined,
   };

@@ -74,14 +74,14 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
   const links = poll(createLinks, intervals.work, noteGone);
   const mails = poll(sendMails, intervals.work, noteGone);
   const cleaning = poll(() => removeOldMails(database, new Date()), intervals.cleaning, noteGone);
-  for (const loop of [links, mails, cleaning]) void loop.start();
+  for (const loop of [links, mails, cleaning]) void loop.run();
   return {
     requestLink(email) {
       requests.push({ email, at: new Date() });
     },
     async now() {
-      await links.now();
-      await mails.now();
+      await links.run();
+      await mails.run();
     },
     async stop() {
       await Promise.all([links.finish(), mails.stop(), cleaning.stop()]);

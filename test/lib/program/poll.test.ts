@@ -13,7 +13,7 @@ test('the pause doubles with each failure, to five seconds, until the work succe
     if (isFailing) throw new Error('no reply');
   };
   const polling = poll(work, 1_000, () => {});
-  await polling.start();
+  await polling.run();
   await vi.advanceTimersByTimeAsync(16_000);
   isFailing = false;
   await vi.advanceTimersByTimeAsync(6_000);
