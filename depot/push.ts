@@ -65,7 +65,7 @@ export interface PushOptions {
   readonly report: TransferReport;
 }
 
-export interface PushResult {
+interface PushResult {
   /** "unchanged" if the depot had the release and every object already. */
   readonly outcome: 'pushed' | 'unchanged';
   readonly id: string;

@@ -22,7 +22,7 @@ import { Snapshots } from './snapshot/snapshots.ts';
 const NOTICE_MS = 500;
 
 /** How often a proxy polls, in milliseconds. */
-export const INTERVALS = {
+const INTERVALS = {
   /** Each poll reads one symbolic link. */
   snapshot: 100,
   /** Each poll reads the modification time. An owner of a new key waits for it. */

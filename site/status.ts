@@ -15,7 +15,7 @@ import type { CurrentGeneration } from '../proxy/snapshot/generation.ts';
 import { HTML, makePage, uncachedPage } from './static/page-responses.ts';
 import type { Answer } from './static/site-handler.ts';
 
-export interface StatusParts {
+interface StatusParts {
   readonly snapshotsDir: string;
   readonly current: CurrentGeneration;
   readonly hasExplorer: boolean;

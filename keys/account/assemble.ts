@@ -46,14 +46,14 @@ export const VARIABLES = [
 
 export const CHECKS = { ...MAIL_CHECKS, ...SITE_KEY_CHECKS };
 
-export type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
+type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
 
 /** How long a scrape of the metrics waits for the database. */
 const LONGEST_SCRAPE_MS = 2_000;
 /** How long to wait before the API is asked again whether it accepts a new key. */
 const API_PAUSE_MS = 100;
 
-export interface AccountParts {
+interface AccountParts {
   readonly server: Server;
   readonly admin: ProgramAdmin;
   readonly mails: MailWorker;

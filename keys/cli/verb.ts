@@ -15,7 +15,7 @@ export interface Settings {
 }
 
 /** The output of a verb. */
-export interface Outcome {
+interface Outcome {
   /** For stdout, so that programs can read it. */
   readonly data?: string;
   /** For stderr: a sentence for the operator. */

@@ -30,7 +30,7 @@ const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
 /** The other machines that have the same keys. */
-export interface KeysReplicas {
+interface KeysReplicas {
   readonly name: string;
   /**
    * Sends the content of `keys.json`. It must not be called again before it has ended.
@@ -42,7 +42,7 @@ export interface KeysReplicas {
   close(): void;
 }
 
-export interface KeysOptions {
+interface KeysOptions {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
   /** Undefined if there are none. */

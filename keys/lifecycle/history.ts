@@ -47,7 +47,7 @@ const COLUMNS = 'id, key_id, at, actor_id, actor_name, action, reason, limit_per
 
 const MINUTE_MS = 60_000;
 /** Of an account, on its own keys and requests: what moderators decide does not count. */
-export const CHANGES = { most: 20, seconds: 3600 };
+const CHANGES = { most: 20, seconds: 3600 };
 
 /** Records an event. Call it in the transaction of the change. */
 export async function recordEvent(

@@ -46,7 +46,7 @@ const OWN_COLUMNS = `id, state, limit_per_minute, key_prefix, account_id, purpos
 const COLUMNS = `${OWN_COLUMNS}, old_key_prefix, old_key_ends_at`;
 
 /** Restricts a list of keys. */
-export interface Filter {
+interface Filter {
   readonly state?: KeyState | undefined;
   /**
    * A text to find in name, purpose, website, prefix, that of an old key that still works, or the name or

@@ -22,7 +22,7 @@ export interface KeyUse extends Use {
 }
 
 /** Today and the days before. */
-export interface Period {
+interface Period {
   readonly days: number;
   readonly now: Date;
 }

@@ -35,7 +35,7 @@ export interface OwnKey {
 /** As {@link OwnKey}, or without an account if an operator acts: the key may then belong to any, or none. */
 type Acting = Omit<OwnKey, 'accountId'> & { readonly accountId: AccountId | null };
 
-export interface Rotation extends Acting {
+interface Rotation extends Acting {
   /**
    * The first characters of the key to replace, if a form names it: the same form, sent twice, must
    * not replace the new key.
@@ -47,7 +47,7 @@ export interface Rotation extends Acting {
   readonly publicUrl: string;
 }
 
-export interface NewRequest {
+interface NewRequest {
   readonly accountId: AccountId;
   readonly purpose: string;
   /** An http or https address without user and password. */

@@ -21,7 +21,7 @@ import {
 import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts';
 
 /** Who makes a decision, and when. */
-export interface Review {
+interface Review {
   /** The moderator's account; null for an operator at the command line. */
   readonly by: AccountId | null;
   readonly at: Date;

@@ -129,7 +129,7 @@ export function recordBody(records: Records, number: number): Body {
 // Lists.
 
 /** Records, which write themselves into a list. */
-export interface ListContent {
+interface ListContent {
   /** How many records there are. */
   readonly count: number;
   /** Adds the records with separators between them. */

@@ -82,7 +82,7 @@ export function makeDownload(
 // Single byte ranges (RFC 9110, sections 13.1.5 and 14).
 
 /** The part of a body that is wanted. */
-export type WantedRange =
+type WantedRange =
   | 'whole'
   | 'unsatisfiable'
   | {

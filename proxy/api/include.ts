@@ -22,7 +22,7 @@ interface CoverChoice<Value> {
 }
 
 /** With types and regions as the client wrote them. */
-export type Include = Members<string>;
+type Include = Members<string>;
 /** With the numbers of types and regions in a generation. */
 export type ResolvedInclude = Members<number>;
 

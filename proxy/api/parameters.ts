@@ -224,7 +224,7 @@ export function searchOf(parameters: Parameters): Query {
 }
 
 /** The slugs in `platform`. @throws ParameterError */
-export function platformsOf(parameters: Parameters): readonly string[] | undefined {
+function platformsOf(parameters: Parameters): readonly string[] | undefined {
   return listOf(parameters, 'platform', MOST_PLATFORMS, 'slugs, ids or names of platforms');
 }
 

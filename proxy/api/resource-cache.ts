@@ -16,7 +16,7 @@ const ENTRY_BYTES = 1_500;
 /** Longer targets are rarely requested twice, so they are not cached. */
 const LONGEST_TARGET = 512;
 
-export interface CachedResource {
+interface CachedResource {
   readonly route: RouteName;
   readonly resource: Resource;
 }

@@ -153,7 +153,7 @@ const TABLE = `
   : Rick Dangerous, XRick; : Tomb Raider, OpenLara; : Wolfenstein 3D, ECWolf, Wolf3D; : Jump 'n Bump
 `;
 
-export interface PlatformRow {
+interface PlatformRow {
   /** '' if it has none. */
   readonly maker: string;
   /** Each means the machine of the row. */

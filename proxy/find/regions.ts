@@ -41,7 +41,7 @@ const NAMES = new Map(
 const CANONICAL = new Map(REGIONS.map(([name]) => [foldCase(name), name]));
 
 /** All names of the region that a text names, folded by `foldCase`; the most usual first. Case is ignored. */
-export function namesOfRegion(text: string): readonly string[] {
+function namesOfRegion(text: string): readonly string[] {
   return NAMES.get(foldCase(text)) ?? [];
 }
 

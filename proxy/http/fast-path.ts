@@ -21,7 +21,7 @@ import type { ApiHandler, HeaderLines, PreparedResponse, Responder } from './res
 /** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
 
-export interface FastPathOptions {
+interface FastPathOptions {
   readonly api: ApiHandler;
   readonly connections: Pick<Connections, 'use' | 'release'>;
   /** Hands a connection over to Node's HTTP server; the unread bytes were put back into the socket. */
@@ -330,7 +330,7 @@ const LARGEST_TEXT = 2 * 1024;
 const LARGEST_TOGETHER = 64 * 1024;
 
 /** Writes the responses of one thread. */
-export class ResponseWriter {
+class ResponseWriter {
   /** A head and a body are put together here. It can be used again once the kernel has taken the bytes. */
   private scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
   private date: HeaderLines | undefined;

@@ -62,7 +62,7 @@ function parseHeaders(lines: HeaderLines): string[] {
 }
 
 /** Ends a response; closes the connection if the client does not read it. */
-export function end(response: ServerResponse, body: Buffer): void {
+function end(response: ServerResponse, body: Buffer): void {
   if (body.length === 0) response.end();
   else response.end(body);
   // The kernel takes most responses at once. Only the others need a timer.

@@ -22,7 +22,7 @@ const compressors = {
 };
 
 /** The header fields that all resources of one kind share: of a 200, and of a 304. Both need Vary. */
-export interface ResourceKind {
+interface ResourceKind {
   readonly ok: HeaderLines;
   readonly notModified: HeaderLines;
 }
@@ -40,7 +40,7 @@ export interface Resource {
 }
 
 /** What is given to {@link makeResource}. */
-export type ResourceContent = Pick<Resource, 'kind' | 'hash' | 'headers'> & {
+type ResourceContent = Pick<Resource, 'kind' | 'hash' | 'headers'> & {
   readonly body: Buffer;
 };
 
@@ -103,7 +103,7 @@ function prepare(resource: Identified, coding: Coding, body: Buffer): PreparedRe
 /** In bytes; smaller bodies gain nothing from compression. */
 export const SMALLEST_COMPRESSED = 1024;
 
-export type Coding = 'identity' | 'gzip' | 'br';
+type Coding = 'identity' | 'gzip' | 'br';
 
 /** No honest client sends a longer field. The response to a longer one is not compressed. */
 const LONGEST_ACCEPT_ENCODING = 256;

@@ -40,7 +40,7 @@ export type SiteHandler = (
   path: string,
 ) => void;
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly limits?: typeof CLIENT_LIMITS;
   /** The limit and counts of the server's connections, from `newConnectionCells`. */
   readonly connections?: Float64Array;

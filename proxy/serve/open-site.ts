@@ -19,7 +19,7 @@ export interface Site {
   readonly data: unknown;
 }
 
-export interface SiteModule<Data = never> {
+interface SiteModule<Data = never> {
   makeSite(data: Data, parts: SiteParts): SiteHandler;
 }
 

@@ -86,7 +86,7 @@ export interface Generation {
 export type CurrentGeneration = () => Generation | undefined;
 
 /** The indexes of a generation, as views of its files in memory. */
-export interface Indexes {
+interface Indexes {
   readonly records: RecordIndex;
   readonly search: SearchIndex;
   readonly titles: TitleColumns;

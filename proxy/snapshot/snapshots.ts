@@ -19,7 +19,7 @@ import type { OpeningThread } from './opening-thread.ts';
 const RETRY_MS = 30_000;
 
 /** Makes every serving thread answer from a generation. When it resolves, none uses the one before. */
-export type ServeFiles = (files: OpenedFiles) => Promise<unknown>;
+type ServeFiles = (files: OpenedFiles) => Promise<unknown>;
 
 interface Refusal {
   readonly id: string;

@@ -24,7 +24,7 @@ export const GUIDES = {
 export type GuideName = keyof typeof GUIDES;
 
 /** What the guides say about this installation. */
-export interface GuideFacts {
+interface GuideFacts {
   /** The address of the API, with the base path. */
   readonly api: string;
   /** The limit of a key for which no other was set, in requests per minute. */

@@ -21,7 +21,7 @@ export interface PageContext {
 }
 
 /** A link in the path from the start of the explorer to a page. */
-export type Crumb = readonly [path: string, text: string];
+type Crumb = readonly [path: string, text: string];
 
 /** @param description for link previews, as the image of the cover is */
 export function explorerPage(

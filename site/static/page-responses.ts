@@ -27,7 +27,7 @@ export interface Page {
   readonly content: string;
 }
 
-export interface PageOptions {
+interface PageOptions {
   readonly cacheControl?: string;
   readonly vary?: string;
   /** An origin from which the page may load images, besides this site. */

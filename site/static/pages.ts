@@ -25,7 +25,7 @@ const FOLDERS = [
 ];
 
 /** What the pages say about this installation. */
-export interface SiteFacts {
+interface SiteFacts {
   /** The address at which clients reach the proxy, for examples and the contract. */
   readonly publicUrl: string;
   /** The limit of a key for which no other was set, in requests per minute. */

@@ -45,7 +45,7 @@ export type Answer = (
   head: RequestHead,
 ) => PreparedResponse | Promise<PreparedResponse> | undefined;
 
-export interface PageParts {
+interface PageParts {
   /** The page at a path; undefined if there is none. */
   readonly pageAt: (path: string) => Promise<Resource> | undefined;
   readonly others: readonly Answer[];

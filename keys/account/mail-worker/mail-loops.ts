@@ -24,7 +24,7 @@ export interface MailLoops {
   stop(): Promise<void>;
 }
 
-export interface MailWork {
+interface MailWork {
   readonly database: Database;
   readonly mailer: Mailer;
   /** The address of the pages for browsers, without a slash at the end. */

@@ -22,7 +22,7 @@ import {
 import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
-export interface AccountPage {
+interface AccountPage {
   readonly viewer: Viewer;
   /** One page of them: first those that are in use or pending, each newest first. */
   readonly keys: readonly KeyRow[];
@@ -203,7 +203,7 @@ function foldedForm(
           </details>`;
 }
 
-export interface ShownKey {
+interface ShownKey {
   readonly viewer: Viewer;
   readonly key: string;
   /** The address of the API, without a slash at the end. */

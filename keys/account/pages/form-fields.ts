@@ -10,7 +10,7 @@ export interface Refused {
   readonly faults: readonly Fault[];
 }
 
-export interface Field {
+interface Field {
   readonly name: string;
   /** Unique on the page; by default the name. */
   readonly id?: string;

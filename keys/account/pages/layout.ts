@@ -24,7 +24,7 @@ export interface Notice {
   readonly text: string;
 }
 
-export interface Parts {
+interface Parts {
   readonly title: string;
   readonly viewer: Viewer;
   /** The path of this page in the navigation, if the navigation has it. */
@@ -83,7 +83,7 @@ export function messagePage(viewer: Viewer, title: string, text: string, more?: 
   });
 }
 
-export interface PageLinks {
+interface PageLinks {
   readonly path: string;
   /** The name of the number of the page in the query. */
   readonly name: string;

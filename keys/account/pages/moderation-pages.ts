@@ -25,14 +25,14 @@ import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.
 import { usageChart } from './usage-chart.ts';
 
 /** Which keys the list shows. */
-export interface Filter {
+interface Filter {
   readonly state: KeyWithAccount['state'] | undefined;
   readonly text: string;
   /** The number of the page; the first is 1. */
   readonly page: number;
 }
 
-export interface ModerationPage {
+interface ModerationPage {
   readonly viewer: Viewer;
   /** One page of the requests under review, oldest first. */
   readonly pending: readonly KeyWithAccount[];
@@ -112,7 +112,7 @@ function filterForm({ state, text }: Filter): Html {
         </form>`;
 }
 
-export interface KeyPage {
+interface KeyPage {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
   /** The last events, oldest first. */

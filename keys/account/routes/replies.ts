@@ -48,7 +48,7 @@ export interface AccountVisit extends Visit {
   readonly account: Account;
 }
 /** A request with a form. */
-export interface FormVisit extends Visit {
+interface FormVisit extends Visit {
   readonly form: URLSearchParams;
 }
 

@@ -68,7 +68,7 @@ function addLinkRequest(app: App, site: Site): void {
  * @returns a function that counts a request at a time in milliseconds. It returns undefined if a link may be
  * created, and otherwise the seconds until the next one may
  */
-export function makeLinkLimits() {
+function makeLinkLimits() {
   /** The times of the requests that were admitted, by client. */
   const windows = new LRUCache<string, number[]>({ max: MOST_CLIENTS });
   return (client: string, now: number): number | undefined => {

@@ -38,7 +38,7 @@ export class SiteKeysUnreachable extends Error {
 export type AssertionCheck = (assertion: string, at: Date) => Promise<AccountId | undefined>;
 
 /** The keys that verify assertions: a secret for HS256, or public keys. */
-export type AssertionKeys = { readonly secret: string } | PublicKeys;
+type AssertionKeys = { readonly secret: string } | PublicKeys;
 
 export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionCheck {
   const verify = makeVerify(keys, log);

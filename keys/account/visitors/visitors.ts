@@ -15,7 +15,7 @@ import type { AssertionCheck } from './assertion.ts';
 const SESSION_COOKIE = 'catalogue_session';
 const ASSERTION_COOKIE = 'catalogue_assertion';
 
-export interface SessionCookie {
+interface SessionCookie {
   /** The token of the session; undefined if there is no cookie, or more than one. */
   read(c: Context): string | undefined;
   /** @param seconds how long the browser keeps the cookie; 0 removes it */

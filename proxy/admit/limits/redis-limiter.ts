@@ -30,7 +30,7 @@ const START_MS = 4_000;
 const NUMBERS_PER_CLAIM = 3;
 
 /** What happens to requests while the server cannot be asked. */
-export type Failure = 'local' | 'refuse';
+type Failure = 'local' | 'refuse';
 
 /** The positions of the counts of one thread, in memory that the first thread reads. */
 export const LIMIT_COUNTS = {
@@ -45,7 +45,7 @@ export function newLimitCounts(): Float64Array {
   return sharedZeros(Float64Array, Object.keys(LIMIT_COUNTS).length);
 }
 
-export interface RedisLimiterParts {
+interface RedisLimiterParts {
   /** LIMITS_URL. */
   readonly address: LimitsAddress;
   /** LIMITS_FAILURE. */

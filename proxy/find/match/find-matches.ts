@@ -17,7 +17,7 @@ import { findParts } from './find-parts.ts';
 import type { NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
-export type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';
+type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';
 
 export interface Found {
   readonly kind: Kind;

@@ -14,14 +14,14 @@ const MOST_YEARS_APART = 5;
 const MOST_EXTENSIONS = 2;
 const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
-export interface NameContext {
+interface NameContext {
   /** What is known of the games for a file of these regions. */
   forRegions(regions: readonly string[]): GameFacts;
   /** Whether a text is a name of one of the platforms. */
   namesPlatform(name: string): boolean;
 }
 
-export interface NameMatch {
+interface NameMatch {
   readonly reading: NameReading;
   readonly match: Match;
 }

@@ -41,7 +41,7 @@ export function splitExtension(name: string): { rest: string; extension: string 
   return { rest, extension: extension.toLowerCase() };
 }
 
-export interface Guess {
+interface Guess {
   readonly name: string;
   /** The region that was dropped, if one was. */
   readonly regions: readonly string[];

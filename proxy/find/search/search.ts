@@ -21,7 +21,7 @@ import { QueryMemory } from './sets/query-memory.ts';
 import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
 import { type Tier, type TitleMatch, TitleMatcher } from './title-matches.ts';
 
-export interface Hits {
+interface Hits {
   readonly total: number;
   /** The step that found the hits; undefined without a text, and if no title matches. */
   readonly step: Step | undefined;
@@ -32,7 +32,7 @@ export interface Hits {
 const NO_HITS: Hits = { total: 0, step: undefined, ranks: [] };
 
 /** For each facet that was asked for, the values of the hits. */
-export type Facets = Partial<Readonly<Record<FacetName, readonly ValueCount[]>>>;
+type Facets = Partial<Readonly<Record<FacetName, readonly ValueCount[]>>>;
 
 /** The games of a part of a tier that are on no earlier page, and how many. */
 interface FoundPart {

@@ -41,7 +41,7 @@ export interface TitleMatch {
 /** Games that match equally well, in parts: those of which more words match come first. */
 export type Tier = readonly TierPart[];
 
-export interface TierPart {
+interface TierPart {
   /** How many words match. Those of the title, as it is shown, less these are additional. */
   readonly matched: number;
   /** The ranks of the games, and of some on other platforms. */

@@ -17,7 +17,7 @@ import { BUCKETS, type RequestTotals, sumRequestCounts } from '../../api/request
 import type { ThreadCounts } from '../workers/serving-thread.ts';
 import { type ProxyState, readState, type StateParts } from './state.ts';
 
-export interface AdminParts extends StateParts {
+interface AdminParts extends StateParts {
   /** How many lines of the access log were dropped. */
   readonly dropped: () => number;
 }
