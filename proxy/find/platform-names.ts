@@ -100,7 +100,7 @@ export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): P
       const scores = new Map<number, number>();
       for (const [key, { numbers }] of byKey) {
         const pairs = pairsOf(key);
-        const both = [...wanted].filter((pair) => pairs.has(pair)).length;
+        const both = wanted.intersection(pairs).size;
         const score = (2 * both) / (wanted.size + pairs.size);
         for (const number of numbers) scores.set(number, Math.max(score, scores.get(number) ?? 0));
       }
