@@ -17,7 +17,7 @@ import {
 } from '../../lib/format/key-usage-file.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
-import { addSeconds, toDatabaseTime } from '../tables/values.ts';
+import { addSeconds, marks, toDatabaseTime } from '../tables/values.ts';
 
 const KEYS_PER_STATEMENT = 200;
 /** The columns of counts, and the names that reports have for them. */
@@ -157,9 +157,4 @@ function* batchesOf<T>(values: readonly T[]): Iterable<readonly T[]> {
   for (let start = 0; start < values.length; start += KEYS_PER_STATEMENT) {
     yield values.slice(start, start + KEYS_PER_STATEMENT);
   }
-}
-
-/** A question mark for each of the values of a statement. */
-function marks(values: readonly unknown[]): string {
-  return values.map(() => '?').join(', ');
 }

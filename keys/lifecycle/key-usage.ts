@@ -1,7 +1,7 @@
 /** Reads what keys have used, as the sums of all runs of all proxies. */
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
 import { dayOf } from '../../lib/format/key-usage-file.ts';
-import type { AccountId } from '../tables/values.ts';
+import { type AccountId, marks } from '../tables/values.ts';
 
 const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'] as const;
 const SUMS = COLUMNS.map((column) => `SUM(u.${column})`).join(', ');
@@ -37,7 +37,7 @@ export async function usageOf(
   if (keyIds.length === 0) return usage;
   const rows = await reader.rows(
     `SELECT u.key_id, u.day, ${SUMS} FROM key_usage u
-     WHERE u.key_id IN (${keyIds.map(() => '?').join(', ')}) AND u.day BETWEEN ? AND ?
+     WHERE u.key_id IN (${marks(keyIds)}) AND u.day BETWEEN ? AND ?
      GROUP BY u.key_id, u.day ORDER BY u.key_id, u.day`,
     [...keyIds, ...boundsOf(period)],
   );

@@ -15,7 +15,7 @@ import type { KeyState } from '../../lib/format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
-import { type AccountId, toAccountId } from '../tables/values.ts';
+import { type AccountId, marks, toAccountId } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { noSuchKey, Refusal } from './refusal.ts';
 
@@ -105,7 +105,7 @@ export async function applyTransition(
   const write = async (writer: Writer) => {
     await transition.first?.(writer);
     const { changes: changedRows } = await writer.run(
-      `UPDATE api_keys SET ${assignments.join(', ')} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
+      `UPDATE api_keys SET ${assignments.join(', ')} WHERE id = ? AND state IN (${marks(from)})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
        ${condition === undefined ? '' : `AND ${condition.sql}`}`,
       [

@@ -53,6 +53,11 @@ export function hashToken(token: string): string {
   return hash('sha256', token);
 }
 
+/** A question mark for each of the values of a statement. */
+export function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}
+
 /**
  * A row as an object. Its values have the types of the columns, which the schema defines.
  * @param columns the names of the columns, as in the query
