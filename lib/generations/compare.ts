@@ -7,6 +7,7 @@ import type { Change } from '../format/difference-file.ts';
 import { compareIdsAt, type IdColumns, idAt, textOfId } from '../format/index/ids.ts';
 import type { Lookup } from '../format/index/numbers.ts';
 import {
+  findPlatform,
   gameSlug,
   platformOf,
   type RecordColumns,
@@ -60,8 +61,8 @@ function* changesOf(
   if (after !== undefined) yield { kind, id, path: after.path, before: null, after: after.hash };
 }
 
-function platformState({ platforms, platformBySlug }: RecordIndex, slug: string) {
-  const platform = platforms[platformBySlug.get(slug) ?? -1];
+function platformState(index: RecordIndex, slug: string) {
+  const platform = findPlatform(index, slug);
   return platform && { path: `/platforms/${slug}`, hash: hexOf(platform.hash) };
 }
 

@@ -5,7 +5,7 @@
  * Invariant: what is not public now, or was changed since, becomes public again only if the operator says so.
  */
 import path from 'node:path';
-import type { RecordIndex } from '../format/index/record-index.ts';
+import { findPlatform, type RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import { counted } from '../program/printable.ts';
@@ -127,7 +127,9 @@ function describeReturns(current: RecordIndex, older: RecordIndex): string | und
     if (after === null) continue;
     // A platform's record also has counts, which any new game changes.
     const hasChanged =
-      kind !== 'platform' || before === null || nameOf(current, id) !== nameOf(older, id);
+      kind !== 'platform' ||
+      before === null ||
+      findPlatform(current, id)?.name !== findPlatform(older, id)?.name;
     if (!hasChanged) continue;
     const what = `${kind} would ${before === null ? 'come back' : 'change to earlier content'}`;
     const found = counts.get(what) ?? { count: 0, named: [] };
@@ -140,10 +142,6 @@ function describeReturns(current: RecordIndex, older: RecordIndex): string | und
     const [noun, ...rest] = what.split(' ');
     return `${counted(count, noun)} ${rest.join(' ')} (${named.join(', ')}${more})`;
   }).join(', ');
-}
-
-function nameOf({ platforms, platformBySlug }: RecordIndex, slug: string): string | undefined {
-  return platforms[platformBySlug.get(slug) ?? -1]?.name;
 }
 
 /** Alternative titles and ids of other sources are in no record, but in files of their own. */

@@ -1,5 +1,6 @@
 /** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
 import type { Body, Game } from '../../client/contract-types.ts';
+import { findPlatform } from '../../lib/format/index/record-index.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { capitalise, countOf, shownNumber } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
@@ -29,8 +30,7 @@ export function searchPage(
   context: PageContext,
 ): Html {
   const { generation, imageOrigin } = context;
-  const { platforms, platformBySlug } = generation.index;
-  const platform = platforms[platformBySlug.get(view.platform ?? '') ?? -1];
+  const platform = findPlatform(generation.index, view.platform ?? '');
   const title = platform?.name ?? 'Explore the covers';
   const { q } = view;
   const games = found.data.map((game, index) => gameCard(game, index, view, imageOrigin));
@@ -208,7 +208,7 @@ function countsOf(
 
 function labelOf(name: FilterName, value: string, { index }: Generation): string {
   if (name !== 'platform') return capitalise(value);
-  return index.platforms[index.platformBySlug.get(value) ?? -1]?.name ?? value;
+  return findPlatform(index, value)?.name ?? value;
 }
 
 /** The same search with another value of a filter, from its first page on. */

@@ -177,6 +177,11 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
   ).toString('latin1');
 }
 
+/** The platform that has a slug; undefined if there is none. */
+export function findPlatform(index: RecordIndex, slug: string): PlatformEntry | undefined {
+  return index.platforms[index.platformBySlug.get(slug) ?? -1];
+}
+
 /** The game of a platform that has a slug; undefined if there is none. */
 export function findGame(
   { games, platforms }: RecordIndex,

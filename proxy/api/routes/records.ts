@@ -1,7 +1,7 @@
 /** The routes of platforms, games and covers: one of them, those of a platform or game, and batches. */
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
 import type { GameNumber } from '../../../lib/format/index/numbers.ts';
-import { findGame, type PlatformEntry } from '../../../lib/format/index/record-index.ts';
+import { findGame, findPlatform } from '../../../lib/format/index/record-index.ts';
 import type { Query } from '../../find/search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import {
@@ -70,7 +70,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
     const filters = filtersOf(parameters);
     return (generation) => {
       const members = resolveInclude(generation, include);
-      const platform = findPlatform(generation, slug);
+      const platform = findPlatform(generation.index, slug);
       if (platform === undefined) return undefined;
       const [from, to] = rangeOfPage(platform.firstGame, platform.games, paging);
       const isFiltered = filters.year !== undefined || filters.has_cover !== undefined;
@@ -121,7 +121,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
   return makeRoute('platform_covers', PAGING_NAMES, (parameters) => {
     const paging = pagingOf(parameters);
     return (generation) => {
-      const platform = findPlatform(generation, slug);
+      const platform = findPlatform(generation.index, slug);
       if (platform === undefined) return undefined;
       const page = { ...paging, total: platform.covers };
       const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
@@ -159,11 +159,6 @@ function findPassing(
 ): { readonly total: number; readonly games: readonly GameNumber[] } {
   const { total, ranks } = search.find(query, (page - 1) * perPage, perPage);
   return { total, games: ranks.map((rank) => index.games.gameOfRank[rank]) };
-}
-
-/** @returns undefined if there is no platform with the slug */
-function findPlatform({ index }: Generation, slug: string): PlatformEntry | undefined {
-  return index.platforms[index.platformBySlug.get(slug) ?? -1];
 }
 
 /** @returns undefined if there is no game with the path */
