@@ -118,8 +118,6 @@ export interface PublishSteps {
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current; by default completely. */
   readonly checks?: Checks | undefined;
-  /** In bytes. */
-  readonly largestDifference?: number;
   /** How many generations stay, with the new one. */
   readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
@@ -178,7 +176,7 @@ function publishDifference(
   unfinished: string,
   { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
   { id: from, manifest: replaced }: Previous,
-  { warn, checks, largestDifference }: PublishSteps,
+  { warn, checks }: PublishSteps,
 ): void {
   if (from === undefined || from === manifest.id) return;
   const ids = { from, to: manifest.id };
@@ -188,7 +186,7 @@ function publishDifference(
     // The same content is published again if a file was damaged.
     const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
     if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks?.read);
-    content = encodeDifference(ids, compareGenerations(before, index), largestDifference);
+    content = encodeDifference(ids, compareGenerations(before, index));
   } catch (error) {
     warn(
       `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,

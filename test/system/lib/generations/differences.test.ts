@@ -2,13 +2,12 @@
  * A run writes what differs from the generation that it replaces, before the new one becomes current.
  * Whatever happens to the run, no difference says anything wrong.
  */
-import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { CHANGES, MANIFEST } from '#lib/format/layout.ts';
+import { CHANGES } from '#lib/format/layout.ts';
 import { listDifferences, readDifference } from '#lib/generations/differences.ts';
-import { currentId, generationDir, pointCurrentTo } from '#lib/generations/generations.ts';
-import { publishAs, readPrevious } from '#lib/generations/publish.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { fixtureCatalogue } from '#test/catalogue/fixture.ts';
 import { change } from '#test/support/databases.ts';
 import { generate, runSnapshots } from '#test/support/product.ts';
@@ -101,24 +100,6 @@ test('if the previous generation is damaged, the next one is published without a
   // The difference to the one after that is known again.
   await publish("UPDATE games SET description = 'Slow' WHERE id = 12");
   expect(changesIn(dir)).toHaveLength(1);
-});
-
-test('if too much has changed, the generation is published without a difference, with a warning', async () => {
-  const { dir, first, publish } = await makeHistory();
-  const { id } = await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
-  // As if it had not been published yet.
-  const again = path.join(dir, 'generations/.unfinished-1');
-  cpSync(generationDir(dir, id), again, { recursive: true });
-  rmSync(path.join(again, MANIFEST));
-  rmSync(path.join(dir, CHANGES), { recursive: true });
-  pointCurrentTo(dir, first);
-  const manifest = readFileSync(path.join(generationDir(dir, id), MANIFEST));
-  const warnings: string[] = [];
-  const steps = { warn: (text: string) => warnings.push(text), largestDifference: 100 };
-  await publishAs(dir, again, manifest, readPrevious(dir), steps);
-  expect(currentId(dir)).toBe(id);
-  expect(lastOf(dir)).toBeUndefined();
-  expect(warnings).toEqual([expect.stringContaining('would be larger than 100 bytes')]);
 });
 
 test('snapshot verify names a damaged difference, and what to do', async () => {
