@@ -16,6 +16,7 @@ import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { printableJson } from '../../lib/program/printable.ts';
 import type { Progress } from '../../lib/program/progress.ts';
 import { utcNow } from '../../lib/program/utc-now.ts';
+import { compareUnits } from '../rows/collation.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
@@ -253,7 +254,7 @@ export class Report {
         for (const row of finding.rows) list(all.rows, row);
       }
     }
-    return new Map([...merged].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return new Map([...merged].sort(([a], [b]) => compareUnits(a, b)));
   }
 }
 
@@ -290,7 +291,7 @@ function compareRows(a: ListedRow, b: ListedRow): number {
 /** Orders null, then numbers, then texts. */
 export function compareValues(a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
-  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0;
+  if (typeof a === 'string' && typeof b === 'string') return compareUnits(a, b);
   const typeOrder = (value: Value) => (value === null ? 0 : typeof value === 'number' ? 1 : 2);
   return typeOrder(a) - typeOrder(b);
 }

@@ -165,7 +165,7 @@ function collectRanks(values: readonly (string | null)[]) {
 export function makePostings(entriesOf: ReadonlyMap<string, ArrayLike<number>>): Postings {
   const texts = [...entriesOf]
     .filter(([, entries]) => entries.length > 0)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+    .sort(([a], [b]) => compareUnits(a, b));
   const entriesStart = startsOfLists(texts.map(([, entries]) => entries));
   const entries = new Uint32Array(entriesStart[texts.length]);
   for (const [at, [, list]] of texts.entries()) entries.set(list, entriesStart[at]);
