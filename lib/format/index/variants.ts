@@ -4,7 +4,7 @@
  */
 import { hasOnlyPlainWords, plainWordsOf, wordsOf } from './words.ts';
 
-const LATIN_LETTER = /\p{Script=Latin}/u;
+export const LATIN_LETTER = /\p{Script=Latin}/u;
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
 
 const MACRON = /[\u014c\u014d\u016a\u016b]|[ou]\u0304/i;

@@ -34,7 +34,7 @@ const WORD = new RegExp(
   'gu',
 );
 const WORD_WITHOUT_SPACES = new RegExp(`^${WITHOUT_SPACES}+$`, 'u');
-const NOT_ASCII = /[\x80-\uffff]/;
+export const NOT_ASCII = /[\x80-\uffff]/;
 const ASCII_WORD = /[a-z0-9]+/g;
 /** As {@link WORD} for ASCII texts in lower case, in a third of the time. */
 const FOLDED_ASCII_WORD = /(?<![a-z0-9])c(?:\+\+|#)(?![a-z0-9])|[a-z0-9]+/g;

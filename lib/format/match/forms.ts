@@ -4,8 +4,8 @@
  * the other, and the *same* if one of their loose forms is, or the words of one.
  */
 import { EQUAL } from '../index/equal-words.ts';
-import { needsSlug } from '../index/variants.ts';
-import { isScriptWithoutSpaces, plainWordsOf, wordsOf } from '../index/words.ts';
+import { LATIN_LETTER, needsSlug } from '../index/variants.ts';
+import { isScriptWithoutSpaces, NOT_ASCII, plainWordsOf, wordsOf } from '../index/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
 export const MATCH_RULES = 3;
@@ -112,8 +112,6 @@ for (const [words, short] of SHORT_FORMS) SHORT.set(words, short);
 const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').slice(0, -1)));
 
 const YEAR = /^(?:19|20)(\d\d)$/;
-const LATIN_LETTER = /\p{Script=Latin}/u;
-const NOT_ASCII = /[\x80-\uffff]/;
 const VARIED = /o[ou]|uu|m[bp]/;
 
 /**
