@@ -18,11 +18,11 @@ import { beginReuse, type Reuse, type ReuseOptions } from './reuse/reuse.ts';
 import { Output } from './write/file-writer.ts';
 import { type Written, writeGeneration } from './write/write-generation.ts';
 
-export interface ReadOptions extends Optional, ReuseOptions {
+interface ReadOptions extends Optional, ReuseOptions {
   readonly progress: Progress;
 }
 
-export interface ReadResult {
+interface ReadResult {
   /** Undefined if nothing has changed since the earlier run. */
   readonly written: Written | undefined;
   /** Undefined if nothing is to be saved. */

@@ -30,7 +30,7 @@ const LARGEST_PERCENTAGE = 1;
 const MOST_REASONS_NAMED = 3;
 
 /** A listed row: its id, and the value that is wrong, as the report shows them. */
-export interface ListedRow {
+interface ListedRow {
   readonly id: Value;
   readonly value: Value;
 }

@@ -26,7 +26,7 @@ const MOST_BYTES = 2 ** 30;
 const HASH_BYTES = 32;
 
 /** What must be the same for the next run to rely on this one. */
-export interface RunKey {
+interface RunKey {
   /** The generation that the run has published, or found unchanged. */
   readonly generation: string;
   /** Of the database; see `Database.identity`. */

@@ -20,7 +20,7 @@ import { blockOf, GROUPED, GROUPS, type Group, rangesOf, type Shifts } from './b
 import type { EarlierRun } from './earlier-run.ts';
 
 /** The fingerprint of each block that has rows, by the block's number in decimal digits. */
-export type Fingerprints = Readonly<Record<string, string>>;
+type Fingerprints = Readonly<Record<string, string>>;
 export type AllFingerprints = Readonly<Record<Group, Fingerprints>>;
 
 /** Rows that changed less than this long before they were read may change again without a new time. */

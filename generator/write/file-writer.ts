@@ -83,7 +83,7 @@ export class Output {
 }
 
 /** A file that is being written. After `reserve`, write into `buffer` from `at` on, and then advance `at`. */
-export class FileWriter {
+class FileWriter {
   buffer: Buffer;
   at = 0;
   private flushed = 0;

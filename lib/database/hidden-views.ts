@@ -5,7 +5,7 @@
  */
 import type { Database, Row } from './database.ts';
 
-export interface HiddenViews {
+interface HiddenViews {
   /** What is wrong, as a clause: "'covers'@'%' may not see how the views covers, games are defined". */
   readonly fault: string;
   /** The statement that shows them, for an administrator. */

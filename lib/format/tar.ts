@@ -11,13 +11,13 @@ const LONGEST_NAME = 100;
 /** Bytes of the format itself, or the file whose content comes next. */
 type Part = Buffer | ManifestFile;
 
-export interface Archive {
+interface Archive {
   readonly size: number;
   readonly parts: readonly Part[];
 }
 
 /** Reads the bytes of a file from `from` (inclusive) to `to` (exclusive). */
-export type ReadFile = (file: ManifestFile, from: number, to: number) => AsyncIterable<Buffer>;
+type ReadFile = (file: ManifestFile, from: number, to: number) => AsyncIterable<Buffer>;
 
 /** The manifest, then its files in their order. @param size of the manifest, in bytes */
 export function archiveOf({ files }: Manifest, manifestFile: ManifestFile): Archive {

@@ -113,7 +113,7 @@ export async function publish(
   return publishAs(snapshotsDir, dir, encodeManifest(manifest), previous, steps);
 }
 
-export interface PublishSteps {
+interface PublishSteps {
   /** Called if there is no difference to the previous generation, because that is damaged or too much changed. */
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current; by default completely. */

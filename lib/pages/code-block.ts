@@ -5,7 +5,7 @@
  */
 import { type Html, html } from './html.ts';
 
-export interface CodeBlock {
+interface CodeBlock {
   /** The id of the text; unique on the page. */
   readonly id: string;
   /** What the block contains, such as "Command"; the copy button and screen readers name it. */

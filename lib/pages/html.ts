@@ -10,7 +10,7 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 export type Html = HtmlEscapedString;
 
 /** A value in a template; undefined and false become an empty text. */
-export type Piece = string | number | Html | readonly Piece[] | undefined | false;
+type Piece = string | number | Html | readonly Piece[] | undefined | false;
 
 /** Control characters, and characters that change the direction of the text around them. */
 const UNSAFE = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;

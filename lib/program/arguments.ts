@@ -24,7 +24,7 @@ export interface VerbSyntax {
   readonly help: string;
 }
 
-export interface VerbProgram<V extends VerbSyntax> {
+interface VerbProgram<V extends VerbSyntax> {
   /** The words before the verb: "cover-catalogue keys". */
   readonly name: string;
   /** What the program does, in one line, for `--help`. */

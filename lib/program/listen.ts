@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { ConfigurationError } from './environment/environment.ts';
 import type { VariableName } from './environment/variables.ts';
 
-export interface Listener {
+interface Listener {
   readonly server: Server;
   readonly host: string;
   readonly port: number;
@@ -35,7 +35,7 @@ export async function listen(listener: Listener): Promise<string> {
 
 const IDLE_CHECK_MS = 100;
 
-export interface ClosableServer {
+interface ClosableServer {
   close(onClosed: () => void): void;
   closeIdleConnections(): void;
   closeAllConnections(): void;

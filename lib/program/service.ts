@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import type { Logger } from 'pino';
 
 /** Ends the work of a program. */
-export type Stop = (signal: NodeJS.Signals) => Promise<void>;
+type Stop = (signal: NodeJS.Signals) => Promise<void>;
 
 /** Undefined while the program has no work to end. */
 let stop: Stop | undefined;

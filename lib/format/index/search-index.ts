@@ -106,7 +106,7 @@ export function openWordIndex(content: Uint8Array, games: number): WordIndex {
 }
 
 /** @throws Error that names what is damaged */
-export function openFilterIndex(content: Uint8Array, games: number): FilterIndex {
+function openFilterIndex(content: Uint8Array, games: number): FilterIndex {
   const column = openColumns(content, FILTER_INDEX);
   return {
     regions: openPostings(column, 'regions'),

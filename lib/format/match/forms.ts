@@ -26,7 +26,7 @@ export interface Parts {
   readonly tails: readonly string[];
 }
 
-export interface ExactForms {
+interface ExactForms {
   /** Case, accents, width, punctuation and spaces do not matter, nor where an article stands. */
   readonly exact: string;
   /** The exact forms of the two titles around a "~". */

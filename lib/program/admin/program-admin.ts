@@ -42,7 +42,7 @@ export interface ProgramAdmin {
   close(): void;
 }
 
-export interface ProgramAdminOptions {
+interface ProgramAdminOptions {
   readonly program: AdminProgram;
   readonly settings: { readonly ADMIN_HOST: string; readonly ADMIN_PORT: number };
   /** Called before the metrics and `/readyz` are read, so that their readings are recent. */
