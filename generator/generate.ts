@@ -126,13 +126,13 @@ async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<
   const readAll = async (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
     await warnOfMemory(run);
-    return new Attempt(run, undefined, reason).run();
+    return attempt(run, undefined, reason);
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');
   const earlier = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
   if ('reason' in earlier) return readAll(earlier.reason);
   try {
-    return await new Attempt(run, earlier, null).run();
+    return await attempt(run, earlier, null);
   } catch (error) {
     if (error instanceof HeldError || error instanceof RefusedError) throw error;
     return readAll(`reading only the changes failed (${(error as Error).message})`);
@@ -155,60 +155,46 @@ async function warnOfMemory(run: Run): Promise<void> {
   );
 }
 
-class Attempt {
-  private readonly options: Run;
-  private readonly earlier: EarlierRun | undefined;
-  private readonly readAllBecause: string | null;
-  private readonly report = new Report();
-  private readonly previous: Previous;
-
-  /** @param readAllBecause why there is no earlier run that shows what has changed, or null */
-  constructor(options: Run, earlier: EarlierRun | undefined, readAllBecause: string | null) {
-    this.options = options;
-    this.earlier = earlier;
-    this.readAllBecause = readAllBecause;
-    this.previous = readPrevious(options.snapshotsDir);
-  }
-
-  async run(): Promise<RunResult> {
-    const { options, report, earlier } = this;
-    const { snapshotsDir, settings, warnings, keyOf, isDryRun } = options;
-    const { dir, clear } = beginGeneration(snapshotsDir);
-    try {
-      const checks = makeChecks(earlier);
-      const savesForNextRun = keyOf !== undefined && !isDryRun;
-      const how = { ...options, report, dir, earlier, savesForNextRun, readFile: checks.read };
-      const { written, forNextRun } = await readAndWrite(options.database, how);
-      report.addWarnings(warnings);
-      const content = written && {
-        latest_cover_at: written.latest_cover_at,
-        counts: { ...written.counts, left_out: report.total() },
-        settings,
-        minisearch_options: MINISEARCH_OPTIONS_HASH,
-        ...COLLATION_VERSIONS,
-        files: written.files,
-      };
-      return await this.end(content, forNextRun, dir, checks);
-    } finally {
-      clear();
-    }
+/** @param readAllBecause why there is no earlier run that shows what has changed, or null */
+async function attempt(
+  run: Run,
+  earlier: EarlierRun | undefined,
+  readAllBecause: string | null,
+): Promise<RunResult> {
+  const { snapshotsDir, settings, progress, startedAt, keyOf, isForced, isDryRun } = run;
+  const found = new Report();
+  const previous = readPrevious(snapshotsDir);
+  const { dir, clear } = beginGeneration(snapshotsDir);
+  try {
+    const checks = makeChecks(earlier);
+    const savesForNextRun = keyOf !== undefined && !isDryRun;
+    const how = { ...run, report: found, dir, earlier, savesForNextRun, readFile: checks.read };
+    const { written, forNextRun } = await readAndWrite(run.database, how);
+    found.addWarnings(run.warnings);
+    const content = written && {
+      latest_cover_at: written.latest_cover_at,
+      counts: { ...written.counts, left_out: found.total() },
+      settings,
+      minisearch_options: MINISEARCH_OPTIONS_HASH,
+      ...COLLATION_VERSIONS,
+      files: written.files,
+    };
+    return await end(content, forNextRun, checks);
+  } finally {
+    clear();
   }
 
   /**
    * Ends a run: nothing is new, or it is refused, or published.
    * @param content undefined if nothing has changed since the earlier run
    * @param forNextRun undefined if nothing is to be saved
-   * @param dir the folder of the generation
    */
-  private async end(
+  async function end(
     content: ManifestContent | undefined,
     forNextRun: ForNextRun | undefined,
-    dir: string,
     checks: Checks,
   ): Promise<RunResult> {
-    const { previous, readAllBecause } = this;
-    const { snapshotsDir, progress, isForced, isDryRun } = this.options;
-    const report = this.report.content();
+    const report = found.content();
     const leftOut = summaryOf(report);
     for (const line of leftOut) progress.warn(`Left out: ${line}.`);
     for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
@@ -225,12 +211,12 @@ class Attempt {
 
     if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
       finish('unchanged');
-      this.save(forNextRun, previous);
+      save(forNextRun, previous);
       return { ...result, outcome: 'unchanged' };
     }
-    if (isDryRun) this.options.inspect?.(content, dir);
+    if (isDryRun) run.inspect?.(content, dir);
     const faults = [
-      ...this.report.faults(),
+      ...found.faults(),
       ...findShrinkage(previous, content),
       ...findMissingCovers(previous, content),
     ].join('; ');
@@ -257,15 +243,14 @@ class Attempt {
       throw error;
     });
     finish('published');
-    this.save(forNextRun, { id: manifest.id, manifest });
+    save(forNextRun, { id: manifest.id, manifest });
     return { ...result, outcome: 'published', id: manifest.id };
   }
 
   /** Saves what the next run needs, beside the generation that fits it. */
-  private save(forNextRun: ForNextRun | undefined, { manifest }: Previous): void {
-    const { snapshotsDir, keyOf, startedAt, progress } = this.options;
+  function save(forNextRun: ForNextRun | undefined, { manifest }: Previous): void {
     if (forNextRun === undefined || keyOf === undefined || manifest === undefined) return;
-    const fullRunAt = this.earlier?.fullRunAt ?? startedAt;
+    const fullRunAt = earlier?.fullRunAt ?? startedAt;
     try {
       saveRun(snapshotsDir, keyOf(manifest.id), manifest, fullRunAt, forNextRun);
     } catch (error) {
