@@ -1,8 +1,13 @@
-/** The snapshots folder: whether it has a generation, the permissions of the proxy's user, the space on the disk. */
+/**
+ * The snapshots folder: whether it has a generation and the key of the explorer, the permissions of the proxy's
+ * user, the space on the disk.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { hashKey } from '../../../lib/format/api-key.ts';
+import { LARGEST_KEYS_FILE, parseKeys } from '../../../lib/format/keys-file.ts';
 import { KEYS_FILE, PROXY_FOLDER } from '../../../lib/format/layout.ts';
 import {
   currentId,
@@ -11,6 +16,7 @@ import {
   readManifest,
 } from '../../../lib/generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../../lib/generations/prune.ts';
+import { readBoundedFileSync } from '../../../lib/program/files/bounded-file.ts';
 import { closestExisting } from '../../../lib/program/folders.ts';
 import { CannotRun, type Check, type Findings, requireValue, type Scene } from '../check.ts';
 
@@ -38,9 +44,24 @@ export const snapshots: Check = {
         'Run "cover-catalogue generate" (or, on a replica, "cover-catalogue replica").',
       );
     }
-    if (scene.programs.includes('proxy')) await checkProxyUser(scene, snapshotsDir, findings);
+    if (!scene.programs.includes('proxy')) return;
+    checkExplorerKey(scene, path.join(snapshotsDir, KEYS_FILE), findings);
+    await checkProxyUser(scene, snapshotsDir, findings);
   },
 };
+
+/** A key that was revoked or rotated closes the pages that use it; only their visitors would notice. */
+function checkExplorerKey({ values }: Scene, file: string, { error }: Findings): void {
+  const { EXPLORER_KEY: key = '' } = values;
+  if (key === '' || !existsSync(file)) return;
+  const keys = parseKeys(readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8'));
+  const hash = hashKey(key);
+  if (keys.some((entry) => entry.hash === hash && entry.state === 'approved')) return;
+  error(
+    'EXPLORER_KEY is unknown or revoked: /explore and /match answer 503.',
+    'Run "cover-catalogue keys issue --for-explorer", put what it prints into the settings of the proxy, and restart it.',
+  );
+}
 
 /**
  * Computed from the modes of files, not tried, because the doctor usually runs as another user. Access control

@@ -43,6 +43,17 @@ test('what the user of the proxy may not read is an error', async () => {
   expect(await faults()).toMatchObject([{ level: 'skipped' }]);
 });
 
+test('a key of the explorer that was revoked is an error', async () => {
+  const key = testKey(1);
+  const variables = { SNAPSHOTS_DIR: snapshotsDir, EXPLORER_KEY: key.key };
+  const levels = async (state: 'approved' | 'revoked') => {
+    writeKeys(snapshotsDir, [{ ...key, state }]);
+    const found = faultsIn(await examine(snapshots, variables, ['proxy'], 'root'));
+    return found.filter(({ text }) => text.includes('EXPLORER_KEY')).map(({ level }) => level);
+  };
+  expect([await levels('approved'), await levels('revoked')]).toEqual([[], ['error']]);
+});
+
 test('a disk without enough space is found, before and after it is full', async () => {
   expect(await examine(space, { SNAPSHOTS_DIR: snapshotsDir }, ['proxy'])).toHaveLength(1);
   const levelWith = (free: number) => {
