@@ -26,6 +26,7 @@ import {
 } from '../lib/generations/publish.ts';
 import { type Checks, checkPack } from '../lib/generations/verify.ts';
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
+import { getOrAdd } from '../lib/program/get-or-add.ts';
 import { counted } from '../lib/program/printable.ts';
 import type { Progress } from '../lib/program/progress.ts';
 import type { Conditions } from './read/read-table.ts';
@@ -33,7 +34,6 @@ import type { ReportContent, RunEnd, Warning } from './report/report.ts';
 import { Report, saveReport, summaryOf, warningText } from './report/report.ts';
 import type { EarlierRun, ForNextRun, KeyOf } from './reuse/earlier-run.ts';
 import { findEarlierRun, makeRunKey, saveRun } from './reuse/earlier-run.ts';
-import { getOrAdd } from './rows/get-or-add.ts';
 import { readAndWrite } from './run.ts';
 
 /** The catalogue has too many faults, or has lost too much, to be published without `--force`. */

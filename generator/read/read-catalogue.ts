@@ -4,12 +4,12 @@
  */
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
+import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { NO_BLOCK, type Report, RowFault } from '../report/report.ts';
 import type { CoverRows, FileRows, GameRows, Platform, Rows } from '../rows/catalogue.ts';
 import { NO_YEAR } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
 import { columnOf, indexesOf, makeColumn } from '../rows/columns.ts';
-import { getOrAdd } from '../rows/get-or-add.ts';
 import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
 import type { CoverRow, FileRow, GameRow, None, PlatformNumber } from '../rows/numbers.ts';
 import { at, NONE } from '../rows/numbers.ts';

@@ -13,11 +13,11 @@ import type { CATALOGUE_TABLES, OptionalTable } from '../../lib/database/schema.
 import { REPORT } from '../../lib/format/layout.ts';
 import type { RunStatus } from '../../lib/format/status-file.ts';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
+import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { printableJson } from '../../lib/program/printable.ts';
 import type { Progress } from '../../lib/program/progress.ts';
 import { utcNow } from '../../lib/program/utc-now.ts';
 import { compareUnits } from '../rows/collation.ts';
-import { getOrAdd } from '../rows/get-or-add.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
 

@@ -1,6 +1,7 @@
 /** Reads what keys have used, as the sums of all runs of all proxies. */
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
 import { dayOf } from '../../lib/format/key-usage-file.ts';
+import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type AccountId, marks } from '../tables/values.ts';
 
 const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'] as const;
@@ -42,9 +43,7 @@ export async function usageOf(
     [...keyIds, ...boundsOf(period)],
   );
   for (const [key, day, ...sums] of rows) {
-    const id = key as number;
-    const days = usage.get(id) ?? [];
-    usage.set(id, days);
+    const days = getOrAdd(usage, key as number, () => []);
     days.push({ day: String(day), ...toUse(sums) });
   }
   return usage;

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { findPlatform, type RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
+import { getOrAdd } from '../program/get-or-add.ts';
 import { counted } from '../program/printable.ts';
 import { compareGenerations } from './compare.ts';
 import { isIntact } from './files/checked-files.ts';
@@ -132,8 +133,7 @@ function describeReturns(current: RecordIndex, older: RecordIndex): string | und
       findPlatform(current, id)?.name !== findPlatform(older, id)?.name;
     if (!hasChanged) continue;
     const what = `${kind} would ${before === null ? 'come back' : 'change to earlier content'}`;
-    const found = counts.get(what) ?? { count: 0, named: [] };
-    counts.set(what, found);
+    const found = getOrAdd(counts, what, () => ({ count: 0, named: [] }));
     if (found.count++ < MOST_NAMED) found.named.push(name);
   }
   if (counts.size === 0) return undefined;

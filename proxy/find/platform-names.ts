@@ -12,6 +12,7 @@ import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import type { Postings } from '../../lib/format/index/search-index.ts';
 import { foldCase } from '../../lib/format/index/words.ts';
 import { numbersWithId } from '../../lib/format/match/external-ids.ts';
+import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { PLATFORM_ROWS } from './platform-table.ts';
 
 export interface PlatformRun {
@@ -70,9 +71,7 @@ export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): P
   const add = (number: number, names: readonly KeyedName[]) => {
     for (const { name, key } of names) {
       if (key === '') continue;
-      const entry = byKey.get(key) ?? { name, numbers: new Set() };
-      entry.numbers.add(number);
-      byKey.set(key, entry);
+      getOrAdd(byKey, key, () => ({ name, numbers: new Set() })).numbers.add(number);
     }
   };
   for (const { names, others } of ROWS) {

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../../lib/format/api-key.ts';
 import type { Usage } from '../../../lib/format/key-usage-file.ts';
 import type { DecidedState, KeyEntry } from '../../../lib/format/keys-file.ts';
+import { getOrAdd } from '../../../lib/program/get-or-add.ts';
 import { RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -59,19 +60,14 @@ export function makeKeyTable(): KeyTable {
 
   const byHash = (hash: string) => records?.get(hash);
 
-  function usageOf(id: number): KeyRecord['usage'] {
-    const usage = usageById.get(id) ?? { ...UNUSED };
-    usageById.set(id, usage);
-    return usage;
-  }
-
   /** The record of a key: the known one with the new values, or a new one. */
   function recordOf({ id, hash, state, limit, ends_at, window: memory }: SharedKey): KeyRecord {
     const endsAt = ends_at === undefined ? undefined : Date.parse(ends_at);
     const known = byHash(hash);
     if (known === undefined || known.id !== id) {
       const window = new RollingWindow(memory);
-      return { id, windowName: `k${id}`, state, endsAt, limit, window, usage: usageOf(id) };
+      const usage = getOrAdd(usageById, id, () => ({ ...UNUSED }));
+      return { id, windowName: `k${id}`, state, endsAt, limit, window, usage };
     }
     Object.assign(known, { state, endsAt, limit });
     if (known.window.memory !== memory) known.window = new RollingWindow(memory);

@@ -30,6 +30,7 @@ import { keyUsageFile, PROXY_FOLDER } from '../../../lib/format/layout.ts';
 import { makeFolder } from '../../../lib/generations/files/file-modes.ts';
 import { removeDeadWrites, replaceFile } from '../../../lib/generations/files/replace-file.ts';
 import { readBoundedFile } from '../../../lib/program/files/bounded-file.ts';
+import { getOrAdd } from '../../../lib/program/get-or-add.ts';
 
 /**
  * @param takeUsage returns what keys have used since the last call, by their ids: for each serving thread
@@ -55,8 +56,7 @@ export function makeUsageReport(
     const today = dayOf(now);
     const second = Math.floor((now % DAY_MS) / 1000);
     for (const [id, usage] of (await takeUsage()).flatMap((each) => [...each])) {
-      const keys = counts.get(today) ?? new Map<number, ReportedUsage>();
-      counts.set(today, keys);
+      const keys = getOrAdd(counts, today, () => new Map<number, ReportedUsage>());
       const known = keys.get(id);
       keys.set(id, {
         requests: (known?.requests ?? 0) + usage.requests,

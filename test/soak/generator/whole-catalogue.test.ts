@@ -5,7 +5,7 @@
  */
 import { Pool } from 'undici';
 import { afterAll, expect, test } from 'vitest';
-import { getOrAdd } from '#generator/rows/get-or-add.ts';
+import { getOrAdd } from '#lib/program/get-or-add.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeLoaded } from '#test/catalogue/snapshots.ts';
