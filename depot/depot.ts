@@ -26,7 +26,7 @@ export interface Depot {
    * @throws TransferError, or another Error
    */
   get(path: string): Promise<Found | undefined>;
-  /** The last call. */
+  /** Closes the connections. Must be the last call. */
   close(): void;
 }
 

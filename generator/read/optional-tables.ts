@@ -96,7 +96,7 @@ export interface ExternalIds {
   readonly ofPlatforms: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Leaves out, and reports, what cannot be asked for. @param isPublished tells whether a game is published */
+/** Leaves out, and reports, what no request can name. @param isPublished tells whether a game is published */
 export function checkIds(
   rows: OptionalRows,
   report: Report,

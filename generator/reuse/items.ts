@@ -1,7 +1,7 @@
 /**
  * Joins what is kept of the earlier generation with the rows that were read: one catalogue of items, in which
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
- * values of columns are numbered on from those of the earlier run.
+ * values of columns continue the numbering of the earlier run.
  */
 import type { Columns, Column as StoredColumn } from '../../lib/format/index/columns.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';

@@ -49,7 +49,7 @@ export function pollChanges(options: PollOptions) {
   const polling = poll(
     tasks.observe('poll_changes', changes.pollOnce),
     () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
-    ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
+    ({ message }) => log.error(`cannot poll the database for changes: ${message}`),
   );
   void polling.run();
   return {

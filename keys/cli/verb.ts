@@ -32,7 +32,7 @@ export interface Verb extends VerbSyntax {
 
 /**
  * Parses an id.
- * @param parse returns undefined for a text that is no id
+ * @param parse returns undefined for a text that is not an id
  * @param rule the beginning of the error: which id, and where the operator finds it
  */
 export function parseId<Id>(

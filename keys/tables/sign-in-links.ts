@@ -79,7 +79,7 @@ export async function addMailedLink(
 }
 
 /**
- * Uses a link up.
+ * Marks a link as used.
  * @returns the id of its account; undefined if the link was used before, has expired or never existed
  */
 export async function openLink(

@@ -1,5 +1,5 @@
 /**
- * `keys.json`: all that the proxy knows about API keys. It contains hashes, never keys. The generator
+ * `keys.json`: all that the proxy knows about API keys. It contains hashes, never keys. `schedule`
  * writes the file so that only its owner can read it (and the group, in a setgid folder). It updates the
  * modification time whenever the content agrees with the database.
  */

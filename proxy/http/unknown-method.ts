@@ -19,8 +19,8 @@ const FIELD = new RegExp(`^(${TOKEN}):[ \\t]*(.*?)[ \\t]*$`);
 /**
  * @param bytes what has arrived last
  * @param at the index at which the parser refused them
- * @returns undefined if they do not begin with a request line, or have a malformed field. Nothing is known
- * against what has not arrived yet.
+ * @returns undefined if they do not begin with a request line, or have a malformed field. What has
+ * not arrived yet is assumed to be well-formed.
  */
 export function readUnknownMethod(bytes: Buffer, at: number): UnknownMethodRequest | undefined {
   const start = bytes.subarray(0, at).lastIndexOf('\n') + 1;

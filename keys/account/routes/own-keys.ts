@@ -121,7 +121,7 @@ function keyIdIn(text: string): number {
 /**
  * Waits until the API accepts a key, so that the command on its page works at once. Asks the proxy at the
  * address that clients use. Only the hash of the key is sent.
- * @returns false if the API does not accept the key in time, or cannot be asked
+ * @returns false if the API does not accept the key in time, or does not answer
  */
 async function waitUntilAccepted({ publicUrl, pauseForApi }: Site, key: string): Promise<boolean> {
   const signal = AbortSignal.timeout(LONGEST_WAIT_MS);

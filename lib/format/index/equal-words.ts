@@ -33,7 +33,7 @@ const SHORT_FORMS: readonly (readonly string[])[] = [
 ];
 
 const GROUPS: readonly (readonly string[])[] = [
-  // "i" is rather a letter or a word than the number 1.
+  // "i" is more likely a letter or a word than the number 1.
   ...ROMAN.map((numeral, at) => [numeral, String(at + 1)]).slice(1),
   ...SHORT_FORMS,
 ];
@@ -56,7 +56,7 @@ const ROMANISED =
   /^(?:(?:(?:k{1,2}|s{1,2}|t{1,2}|p{1,2}|[gzdbnhmrfjwy]|s{1,2}h|[tc]?ch|t{1,2}s)y?)?[aiueo]|n(?![aiueoy])|m(?=[bp]))+$/;
 /** These have only such syllables, but are English words, and each of "mouse" and "moose" is in titles. */
 const ENGLISH = /^(?:[bdgmtyz]o[ou]|mo[ou]se)$/;
-/** A beginning can end within a syllable. With fewer than two of them, it is rather that of an English word. */
+/** A prefix can end within a syllable. With fewer than two syllables, it is more likely that of an English word. */
 const BEGINNING = /^(?=.*[aeiou][^aeiou]+[aeiou])(.*[aeioun])[^aeiou]*$/;
 /** Each doubles the spellings of a word. Hardly any word has more. */
 const MOST_LONG_VOWELS = 3;

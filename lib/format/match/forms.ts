@@ -85,7 +85,7 @@ const SERIES = /^.{1,60}?\bseries(?:\s+vol(?:ume|\.)?\s*\d+)?\s*[-:]\s+(?=\S)/i;
 const NUMBER = /^\d+$/;
 /** Arcade games have the titles of several countries: "Art of Fighting / Ryuuko no Ken". */
 const BETWEEN_TITLES = ' / ';
-/** The "X" of a title in two scripts, or the "VI" of one in three parts, is no title. */
+/** The "X" of a title in two scripts, or the "VI" of one in three parts, is not a title. */
 const SHORTEST_HALF = 3;
 const BRACKETS = /\([^()]*\)/g;
 
@@ -250,7 +250,7 @@ function specialWords(words: readonly string[]): string[] {
   return found.length > 0 ? found : words.slice(start);
 }
 
-/** The words with an X and the number that follows it as one: "Mega Man X 4" is "Mega Man X4", and no 10. */
+/** The words with an X and the number that follows it as one: "Mega Man X 4" is "Mega Man X4", not 10. */
 function withJoinedX(words: readonly string[]): string[] {
   const joined: string[] = [];
   for (let at = 0; at < words.length; at++) {

@@ -7,7 +7,7 @@
  * PORT, so that several proxies can share the folder.
  *
  * Invariant: a count that was written stays in the file until a larger one replaces it, even after a restart
- * or when another proxy writes the same file, because the generator may not have read it yet. Counts never
+ * or when another proxy writes the same file, because `schedule` may not have imported it yet. Counts never
  * decrease, because the database keeps the largest that it has seen. They are dropped when their day is no
  * longer reported (`lib/format/key-usage-file.ts`).
  */

@@ -29,7 +29,7 @@ const REST_MS = 1_000;
 const START_MS = 4_000;
 const NUMBERS_PER_CLAIM = 3;
 
-/** What happens to requests while the server cannot be asked. */
+/** What happens to requests while the server cannot be reached. */
 type Failure = 'local' | 'refuse';
 
 /** The positions of the counts of one thread, in memory that the first thread reads. */
@@ -84,7 +84,7 @@ export async function makeRedisLimiter(parts: RedisLimiterParts) {
     if (isReady === wasReady) return;
     wasReady = isReady;
     if (isReady) log.info('the limits are shared');
-    else log.warn(`cannot ask the limits store: ${redis.fault()}; ${CONSEQUENCES[failure]}`);
+    else log.warn(`cannot reach the limits store: ${redis.fault()}; ${CONSEQUENCES[failure]}`);
   }
 
   /** Sends all claims of this turn of the event loop in one call. */

@@ -200,7 +200,7 @@ export interface Limiter {
    * Takes the claims of one request in their order. After a claim that is refused, the others do not
    * count.
    * @param now on the monotonic clock of the windows, in milliseconds
-   * @returns undefined if Redis cannot be asked and nothing is admitted without it
+   * @returns undefined if Redis cannot be reached and nothing is admitted without it
    */
   take(claims: readonly Claim[], now: number): Taken | Promise<Taken>;
 }

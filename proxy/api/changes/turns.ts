@@ -17,7 +17,7 @@ export const CLIENT = {
 } as const;
 
 interface Work<Result> extends PromiseWithResolvers<Result | undefined> {
-  /** Of two with one name, the second takes hardly any steps. */
+  /** The second of two pieces with the same name needs hardly any steps: the result is cached. */
   readonly name: string;
   readonly client: Client;
   readonly steps: Iterator<void, Result>;

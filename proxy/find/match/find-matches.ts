@@ -43,7 +43,7 @@ export interface GameFacts {
 }
 
 const MOST_CANDIDATES = 3;
-/** The loose form of a number alone. Without a title before it, it is no year: 42 is not 1942. */
+/** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
 const TWO_DIGITS = /^\d\d$/;
 
 /** @param platforms the numbers of the platforms */

@@ -1,6 +1,6 @@
 /**
- * What a name may mean besides what it says: it goes in if it finds no game, and names that lack an
- * unknown extension, a number in a list, a platform or a region come out. Each is only a guess.
+ * What a name may mean besides what it says: given a name that finds no game, it returns
+ * the same name without an unknown extension, a number in a list, a platform or a region. Each is only a guess.
  */
 import { regionOf } from '../regions.ts';
 

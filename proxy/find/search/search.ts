@@ -5,7 +5,7 @@
  * of games and the limit on words.
  *
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
- * tenths of a second with this many titles. Only the way it splits texts into words is used.
+ * tenths of a second with this many titles.
  */
 import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
@@ -78,7 +78,7 @@ export class Search {
 
   /**
    * For each value, counts the hits that the query would have with it instead of its own filter. A
-   * platform counts 0 if only a later step would find games on it than on others.
+   * platform counts 0 if its games would be found only by a later step than those of others.
    */
   countFacets(query: Query, names: readonly FacetName[]): Facets {
     this.ranks.memory.startQuery();

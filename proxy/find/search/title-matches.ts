@@ -58,7 +58,7 @@ interface Attempt {
   readonly ranks: NumberSet<Rank>;
 }
 
-/** A beginning of a word is rather a near spelling if so many times as many variants have that. */
+/** A prefix is taken for a misspelling if this many times as many variants have the near spelling. */
 const FAR_MORE = 4;
 
 /** In so few variants, the near spellings of a word are found faster than in all. */
@@ -156,7 +156,7 @@ export class TitleMatcher {
 
   /**
    * If titles have the last word only as the beginning of a word, and far more titles have words that are spelled
-   * nearly like it, these words: "teken" begins "Tekenen", but rather is "Tekken".
+   * nearly like it, these words: "teken" begins "Tekenen", but more likely means "Tekken".
    */
   private findBesideBeginnings(
     exact: readonly Attempt[],

@@ -41,7 +41,7 @@ export async function readState(parts: StateParts) {
   return {
     /**
      * A generation and the keys are in memory, and the proxy does not refuse all requests, because of
-     * maintenance or because the limits store cannot be asked.
+     * maintenance or because the limits store cannot be reached.
      */
     ready: snapshot !== undefined && keys.size() !== undefined && isServing,
     maintenance: retryAfter === 0 ? null : { retry_after_seconds: retryAfter },
@@ -70,7 +70,7 @@ function limitsOf({ environment, threads }: StateParts) {
   if (isReady) return { mode: 'shared', error: null };
   return {
     mode: environment.LIMITS_FAILURE,
-    error: 'the server of LIMITS_URL cannot be asked; the log says why',
+    error: 'the server of LIMITS_URL cannot be reached; the log says why',
   };
 }
 

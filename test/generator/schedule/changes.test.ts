@@ -123,7 +123,7 @@ test('while the database cannot be read, requests nothing; then what has changed
   expect(await poll()).toEqual([false]);
   await database.run('ALTER TABLE covers RENAME TO elsewhere');
   expect(await poll()).toEqual([]);
-  expect(log()).toContain('the database cannot be asked for changes: ');
+  expect(log()).toContain('cannot poll the database for changes: ');
   await database.run('ALTER TABLE elsewhere RENAME TO covers');
   await reject(database);
   expect(await poll()).toEqual([true]);

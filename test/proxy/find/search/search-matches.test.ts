@@ -141,7 +141,7 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
       ['bouk game', 'Book Game'],
       ['sool game', 'Soul Game'],
       ['yoo game', 'You Game'],
-      // Of one syllable, a beginning is rather that of an English word.
+      // A prefix of one syllable is more likely that of an English word.
       ['hoo', 'House'],
       ['mouse game', 'Moose Game'],
       ['zou game', 'Zoo Game'],

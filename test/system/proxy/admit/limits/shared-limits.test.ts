@@ -18,7 +18,7 @@ import { startRedis } from '#test/support/servers/redis.ts';
 /** As good as for ever. */
 const PATIENT = 1e6;
 const SHARED = '"msg":"the limits are shared"';
-const LOST = 'cannot ask the limits store';
+const LOST = 'cannot reach the limits store';
 
 const redis = await startRedis();
 const dir = await makeSampleSnapshots();
