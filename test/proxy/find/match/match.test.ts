@@ -125,8 +125,11 @@ async function match(
 const shortly = ({ match: kind, game, candidates }: Json) => [
   kind,
   game?.id ?? null,
-  candidates.map((candidate: Json) => [candidate.match, candidate.game.id]),
+  candidates.map((candidate: Json) => `${candidate.match} ${candidate.game.id}`),
 ];
+
+/** What one name means, shortly. */
+const meaning = async (...asked: Parameters<typeof match>) => shortly((await match(...asked))[0]);
 
 test.each([
   ['super_metroid_(USA).sfc', 'exact', 1],
@@ -166,44 +169,26 @@ test('what was read comes with the answer, and the names keep their order', asyn
 });
 
 test('of several exact games, that with a front in the region of the name comes first', async () => {
-  expect(shortly((await match('Tetris (Japan).sfc'))[0])).toEqual([
-    'exact',
-    11,
-    [
-      ['exact', 10],
-      ['exact', 9],
-    ],
-  ]);
-  expect(shortly((await match('Tetris (Europe).sfc'))[0])[1]).toBe(10);
-  expect(shortly((await match('TETRIS.sfc'))[0])[1]).toBe(10);
+  expect(await meaning('Tetris (Japan).sfc')).toEqual(['exact', 11, ['exact 10', 'exact 9']]);
+  expect((await meaning('Tetris (Europe).sfc'))[1]).toBe(10);
+  expect((await meaning('TETRIS.sfc'))[1]).toBe(10);
 });
 
 test('a game of quite another year is only a candidate', async () => {
   for (const name of ['Grim (1998)(Ivy).sfc', 'Grim (199x).sfc', '1942 (1984).sfc'])
-    expect(shortly((await match(name))[0])[0], name).toBe('exact');
+    expect((await meaning(name))[0], name).toBe('exact');
   for (const name of ['Grim (2016).sfc', 'Grim (1987-05-12).sfc', 'Grim.2016.SNES-IVY'])
-    expect(shortly((await match(name))[0]), name).toEqual([null, null, [['exact', 46]]]);
+    expect(await meaning(name), name).toEqual([null, null, ['exact 46']]);
 });
 
 test('a whole title comes before one of two in a title', async () => {
-  expect(shortly((await match('Checkers (USA).bin'))[0])).toEqual(['exact', 15, [['exact', 14]]]);
-  expect(shortly((await match('Video Checkers (USA).bin'))[0])).toEqual(['exact', 14, []]);
+  expect(await meaning('Checkers (USA).bin')).toEqual(['exact', 15, ['exact 14']]);
+  expect(await meaning('Video Checkers (USA).bin')).toEqual(['exact', 14, []]);
 });
 
 test('two games that are the same, and a title without its subtitle, are only candidates', async () => {
-  expect(shortly((await match('Jikkyoo Baseball (J).sfc'))[0])).toEqual([
-    null,
-    null,
-    [
-      ['same', 12],
-      ['same', 13],
-    ],
-  ]);
-  expect(shortly((await match('Okage', { platform: 'ps2' }))[0])).toEqual([
-    null,
-    null,
-    [['part', 16]],
-  ]);
+  expect(await meaning('Jikkyoo Baseball (J).sfc')).toEqual([null, null, ['same 12', 'same 13']]);
+  expect(await meaning('Okage', { platform: 'ps2' })).toEqual([null, null, ['part 16']]);
 });
 
 test.each([
@@ -229,7 +214,7 @@ test.each([
   // Another game has the same title in front of a subtitle.
   ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
 ])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
-  expect(shortly((await match(name, { platform }))[0]).slice(0, 2)).toEqual([kind, id]);
+  expect((await meaning(name, { platform })).slice(0, 2)).toEqual([kind, id]);
 });
 
 test.each([
@@ -292,7 +277,7 @@ test.each([
   // What follows a number in the middle makes another game of it.
   ['Tower Cats 3 & Friends', null],
 ])('what %s leaves out or adds, leaves game %s', async (name, id) => {
-  expect(shortly((await match(name))[0])[1]).toBe(id);
+  expect((await meaning(name))[1]).toBe(id);
 });
 
 test('what was left out of a name is read from it', async () => {
@@ -307,7 +292,7 @@ test.each([
   // "Super Metroid" has no subtitle.
   ['Super 3 - Metroid', 1],
 ])('%s, whose subtitle only one game has, is a candidate', async (name, id) => {
-  expect(shortly((await match(name))[0])).toEqual([null, null, [['part', id]]]);
+  expect(await meaning(name)).toEqual([null, null, [`part ${id}`]]);
 });
 
 test('a tag is a part of a title only if the title has it in brackets', async () => {
@@ -326,20 +311,20 @@ test('the cover is one of the region in the name, then of prefer', async () => {
 
 test('several platforms are searched together', async () => {
   const both = await match('Super Metroid (Europe)', { platform: 'ps2,snes' });
-  expect(shortly(both[0])).toEqual(['exact', 1, [['exact', 17]]]);
+  expect(shortly(both[0])).toEqual(['exact', 1, ['exact 17']]);
 });
 
 describe('ids', () => {
   test('find games by serials in names, by short names, and as they are', async () => {
     const ps2 = { platform: 'ps2' };
-    expect(shortly((await match('SLUS_201.42.OKAGE.iso', ps2))[0])).toEqual(['id', 16, []]);
-    expect(shortly((await match('[SLUS-20142].iso', ps2))[0])).toEqual(['id', 16, []]);
-    expect(shortly((await match('mmx.zip'))[0])).toEqual(['id', 3, []]);
+    expect(await meaning('SLUS_201.42.OKAGE.iso', ps2)).toEqual(['id', 16, []]);
+    expect(await meaning('[SLUS-20142].iso', ps2)).toEqual(['id', 16, []]);
+    expect(await meaning('mmx.zip')).toEqual(['id', 3, []]);
     const { json } = await get({ ids: 'sha1:abcDEF/serial:slus20142/igdb:7/igdb:8' });
     expect(json.data.map(shortly)).toEqual([
       ['id', 16, []],
       ['id', 16, []],
-      ['id', 17, [['id', 1]]],
+      ['id', 17, ['id 1']],
       [null, null, []],
     ]);
     expect(json.data.map(({ name, read }: Json) => [name, read])[0]).toEqual(['sha1:abcDEF', null]);
