@@ -13,6 +13,8 @@ import { send, startProxy, testKey } from '#test/support/product.ts';
 import { listenOn, openSocket, sendRaw } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
+const trustedProxies = new BlockList();
+trustedProxies.addAddress('127.0.0.1');
 const LARGEST = 64 * 1024;
 const GET_ACCOUNT = 'GET /account HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -119,8 +121,6 @@ describe('the forwarded client address', () => {
   });
 
   test('includes the addresses from a trusted proxy', async () => {
-    const trustedProxies = new BlockList();
-    trustedProxies.addAddress('127.0.0.1');
     const port = await serveForwarding({ trustedProxies });
     await send(`http://127.0.0.1:${port}/account`, { headers: claims });
     expect(forwarded[0]?.headers).toMatchObject({
@@ -216,8 +216,6 @@ async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> 
 }
 
 test('only so many requests of a client are forwarded at the same time, and others of it get 503', async () => {
-  const trustedProxies = new BlockList();
-  trustedProxies.addAddress('127.0.0.1');
   const port = await serveForwarding({ trustedProxies, limits: { mostForwards: 4 } });
   const url = `http://127.0.0.1:${port}/account`;
   const waiting: ServerResponse[] = [];

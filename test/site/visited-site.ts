@@ -1,8 +1,8 @@
 /** The pages outside the API in a real browser, for the tests of each run and for the soak. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { makePages } from '#site/static/pages.ts';
-import { type Explored, startExplorer } from '#test/site/explore/explored.ts';
+import { startExplorer } from '#test/site/explore/explored.ts';
 import {
   axeFaults,
   isTooWide,
@@ -24,37 +24,26 @@ export const PAGES = [
   '/no-such-page',
 ];
 
-export interface VisitedSite {
-  url(): string;
-  open(screen: Screen, javaScriptEnabled?: boolean): Promise<Page>;
-  /** What the browser complained about, besides the status of /no-such-page. */
-  complaints(): string[];
-  /** Expects no complaint, and no request to another host but that of the images. */
-  expectQuiet(): void;
-}
-
 /** Serves the site during a test file, with a new visitor for each test. */
-export function visitSite(key: TestKey): VisitedSite {
-  const visit = useChromium();
-  let { proxy, images }: Partial<Explored> = {};
+export async function visitSite(key: TestKey) {
+  const { proxy, images } = await startExplorer([key], key.key);
+  const visit = await useChromium();
   let visits: Visits;
-  beforeAll(async () => {
-    ({ proxy, images } = await startExplorer([key], key.key));
-  }, 60_000);
-  afterAll(() => proxy?.stop());
   beforeEach(() => {
-    visits = visit(proxy?.url ?? '');
+    visits = visit(proxy.url);
   });
-  const complaints = () => visits.complaints.filter((text) => !/status of 404/.test(text));
   return {
-    url: () => proxy?.url ?? '',
-    open({ size, colorScheme }, javaScriptEnabled = true) {
+    url: proxy.url,
+    open({ size, colorScheme }: Screen, javaScriptEnabled = true): Promise<Page> {
       const isMobile = size.width < 600;
       return visits.open({ viewport: size, isMobile, colorScheme, javaScriptEnabled });
     },
-    complaints,
+    /**
+     * Expects no complaint of the browser but that of the status of /no-such-page, and no request to another
+     * host but that of the images.
+     */
     expectQuiet() {
-      expect(complaints()).toEqual([]);
+      expect(visits.complaints.filter((text) => !/status of 404/.test(text))).toEqual([]);
       expect(visits.foreign.filter((url) => !url.startsWith(`${images}/`))).toEqual([]);
     },
   };

@@ -4,8 +4,9 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterEach, expect } from 'vitest';
+import { atEndOfFile } from './end-of-file.ts';
 import { ROOT } from './product.ts';
 import { shared } from './shared.ts';
 
@@ -27,44 +28,29 @@ export const SCREENS = [
 ] as const;
 export type Screen = (typeof SCREENS)[number];
 
-/** All screens, or for the short form of a test two of them, with each size and each scheme once. */
-export function screensFor(isSoak: boolean): readonly Screen[] {
-  const [desktopLight, , , phoneDark] = SCREENS;
-  return isSoak ? SCREENS : [desktopLight, phoneDark];
-}
-
-export type Chromium = Awaited<ReturnType<typeof startChromium>>;
-
-/** Connects to the Chromium of this run. Its contexts end with the connection. */
-export async function startChromium() {
+/** Connects to the Chromium of this run until the test file ends. Its contexts end with the connection. */
+export async function startChromium(): Promise<Browser> {
   const browser = await chromium.connect((await shared('chromium')).endpoint);
-  return {
-    newContext: (options: BrowserContextOptions) => browser.newContext(options),
-    async closeContexts() {
-      for (const context of browser.contexts()) await context.close();
-    },
-    close: () => browser.close(),
-  };
+  atEndOfFile(() => browser.close());
+  return browser;
 }
 
 /**
  * Connects to Chromium during a test file, and ends its contexts after each test.
  * @returns a function that records visits to the pages of an origin, as {@link makeVisits} does
  */
-export function useChromium(): (origin: string) => Visits {
-  let browser: Chromium;
-  beforeAll(async () => {
-    browser = await startChromium();
-  }, 60_000);
-  afterEach(() => browser.closeContexts());
-  afterAll(() => browser?.close());
-  return (origin) => makeVisits(browser, origin);
+export async function useChromium() {
+  const browser = await startChromium();
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+  });
+  return (origin: string) => makeVisits(browser, origin);
 }
 
 export type Visits = ReturnType<typeof makeVisits>;
 
 /** @param origin of the pages; requests to any other are recorded */
-export function makeVisits(browser: Chromium, origin: string) {
+export function makeVisits(browser: Browser, origin: string) {
   const complaints: string[] = [];
   const foreign: string[] = [];
   return {

@@ -3,20 +3,12 @@
  * server of the images, and the proxy.
  */
 
-import path from 'node:path';
-import { runGenerator } from '#cli/generate.ts';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { drawCovers, serveImages } from '#demo/covers.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
-import {
-  makeFolder,
-  type RunningProxy,
-  runCommand,
-  startProxy,
-  type TestKey,
-  writeKeys,
-} from '#test/support/product.ts';
+import { type RunningProxy, startProxy, type TestKey, writeKeys } from '#test/support/product.ts';
+import { newSnapshots, runGenerator } from '#test/support/wholeness.ts';
 
 /** It would do something if a page did not escape it, or left it without quotes. */
 export const MARKUP = `</title></script><script>alert(1)</script><img src=x onerror="alert(2)">' "&\u202e\${7*7}`;
@@ -36,12 +28,9 @@ export async function startExplorer(
 ): Promise<Explored> {
   const { catalogue, images } = drawCovers(sampleCatalogue());
   const origin = `http://127.0.0.1:${await serveImages(images, '127.0.0.1')}`;
-  const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  const { code, stderr } = await runCommand(runGenerator, [], {
-    DATABASE_URL: await makeSqlite(withHostileGame(catalogue)),
-    SNAPSHOTS_DIR: snapshotsDir,
-    FILES_URL: origin,
-  });
+  const snapshotsDir = newSnapshots();
+  const url = await makeSqlite(withHostileGame(catalogue));
+  const { code, stderr } = await runGenerator(url, snapshotsDir, [], { FILES_URL: origin });
   if (code !== 0) throw new Error(`The generator ended with ${code}:\n${stderr}`);
   writeKeys(snapshotsDir, keys);
   return { proxy: await startAgain(snapshotsDir, explorerKey), snapshotsDir, images: origin };

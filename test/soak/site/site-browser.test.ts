@@ -6,16 +6,16 @@
 import { expect, test } from 'vitest';
 import { faultsOf, PAGES, visitSite } from '#test/site/visited-site.ts';
 import { IS_FULL } from '#test/soak/rounds.ts';
-import { keepScreenshot, SCREENS, screensFor } from '#test/support/browser.ts';
+import { keepScreenshot, SCREENS } from '#test/support/browser.ts';
 import { testKey } from '#test/support/product.ts';
 
-const [, , , phone] = SCREENS;
-const site = visitSite(testKey(1));
+const [desktop, , , phone] = SCREENS;
+const site = await visitSite(testKey(1));
 
-test.each(screensFor(IS_FULL))('every page is sound ($screen)', async (screen) => {
+test.each(IS_FULL ? SCREENS : [desktop, phone])('every page is sound ($screen)', async (screen) => {
   const page = await site.open(screen);
   for (const path of PAGES) {
-    await page.goto(site.url() + path);
+    await page.goto(site.url + path);
     expect([path, await faultsOf(page)]).toEqual([path, []]);
     await keepScreenshot(page, `site${path.replaceAll('/', '-')}-${screen.screen}`);
   }
@@ -24,7 +24,7 @@ test.each(screensFor(IS_FULL))('every page is sound ($screen)', async (screen) =
 
 test('the reference has no fault when everything in it is open', async () => {
   const page = await site.open(phone);
-  await page.goto(`${site.url()}/docs/reference`);
+  await page.goto(`${site.url}/docs/reference`);
   await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true');
   expect(await faultsOf(page)).toEqual([]);
 });

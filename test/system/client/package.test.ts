@@ -279,8 +279,8 @@ async function publishChanges(): Promise<void> {
   writeKeys(snapshotsDir, [key]);
 }
 
-describe('in a web page', { timeout: 60_000 }, () => {
-  const visitsOf = useChromium();
+describe('in a web page', { timeout: 60_000 }, async () => {
+  const visitsOf = await useChromium();
   let visits: Visits;
   beforeEach(() => {
     visits = visitsOf(siteUrl);

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { exportKeys } from '#keys/export/export-keys.ts';
 import { KEYS_TABLES } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
@@ -46,11 +46,13 @@ async function publishKeys(): Promise<void> {
 const browser = await startChromium();
 const databaseUrl = await makeAccounts();
 const database = await openDatabase(databaseUrl);
+atEndOfFile(() => database.close());
 await database.run("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
   ...[evil.id, evil.email, evil.name],
 ]);
 const snapshotsDir = await makeSampleSnapshots();
 const mailbox = await startMailServer();
+atEndOfFile(mailbox.stop);
 const toPages = await startTcpProxy(() => pages.port);
 atEndOfFile(() => toPages.stop());
 const ACCOUNT_URL = `http://127.0.0.1:${toPages.port}`;
@@ -63,12 +65,6 @@ const pages = await openPages(
 const visits = makeVisits(browser, proxy.url);
 const asOwner = await visits.open();
 const asModerator = await visits.open();
-
-afterAll(async () => {
-  await browser.close();
-  await mailbox.stop();
-  await database.close();
-});
 
 const [LIGHT, , , DARK_PHONE] = SCREENS;
 /** Checks a page on one screen, since all pages have the same parts. */

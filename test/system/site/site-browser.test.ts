@@ -13,14 +13,14 @@ const [desktop, , , phone] = SCREENS;
 /** One guide stands for all: they have the same layout. */
 const layouts = PAGES.filter((page) => !page.startsWith('/docs/') || /paging|reference/.test(page));
 const key = testKey(1);
-const site = visitSite(key);
+const site = await visitSite(key);
 
 describe('every page', () => {
   test('is sound on a dark phone', async () => {
     const page = await site.open(phone);
     // With everything in it open, the reference is checked in the soak.
     for (const path of layouts.filter((path) => path !== '/docs/reference')) {
-      await page.goto(site.url() + path);
+      await page.goto(site.url + path);
       expect([path, await faultsOf(page)]).toEqual([path, []]);
     }
     site.expectQuiet();
@@ -29,15 +29,15 @@ describe('every page', () => {
   test('is sound without scripts, and shows no control that needs one', async () => {
     const page = await site.open(phone, false);
     for (const path of layouts) {
-      await page.goto(site.url() + path);
+      await page.goto(site.url + path);
       const width = await page.evaluate('document.documentElement.scrollWidth');
       expect(width).toBeLessThanOrEqual(phone.size.width);
       expect(await page.locator('[data-copy]:visible').count()).toBe(0);
       expect(await page.locator('.needs-script:visible').count()).toBe(0);
     }
-    await page.goto(`${site.url()}/docs/reference`);
+    await page.goto(`${site.url}/docs/reference`);
     expect(await page.locator('.needs-script').count()).toBeGreaterThan(1);
-    await page.goto(`${site.url()}/docs/pages`);
+    await page.goto(`${site.url}/docs/pages`);
     await page.getByRole('radio', { name: 'Python' }).first().check();
     expect(await page.locator('pre:visible').first().textContent()).toContain('import json');
     site.expectQuiet();
@@ -47,7 +47,7 @@ describe('every page', () => {
 describe('the reference', () => {
   test('shows every operation and object, none of them too tall', async () => {
     const page = await site.open(desktop);
-    await page.goto(`${site.url()}/docs/reference`);
+    await page.goto(`${site.url}/docs/reference`);
     const { paths, components } = readContract();
     const operations = Object.values(paths as JsonObject).map(
       (each) => ((each as JsonObject).get as JsonObject).operationId,
@@ -70,7 +70,7 @@ describe('the reference', () => {
 
   test('sends a request with the key of the visitor, which stays in the tab', async () => {
     const page = await site.open(desktop);
-    await page.goto(`${site.url()}/docs/reference`);
+    await page.goto(`${site.url}/docs/reference`);
     const operation = page.locator('#getGame');
     await operation.getByText('Try it', { exact: true }).click();
     await operation.getByRole('button', { name: 'Send request' }).click();
@@ -94,7 +94,7 @@ describe('the reference', () => {
     expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
     await page.reload();
     expect(await page.locator('#getStats-key').inputValue()).toBe(key.key);
-    await page.goto(`${site.url()}/docs/reference`);
+    await page.goto(`${site.url}/docs/reference`);
     await page.locator('#getPlatform').getByText('Try it', { exact: true }).click();
     await page
       .locator('#getPlatform')
@@ -108,7 +108,7 @@ describe('the reference', () => {
 
   test('is filtered by the words of operations, parameters and members', async () => {
     const page = await site.open(desktop);
-    await page.goto(`${site.url()}/docs/reference`);
+    await page.goto(`${site.url}/docs/reference`);
     const shown = () =>
       page.locator('[data-part]:visible').evaluateAll((all) => all.map(({ id }) => id));
     await page.getByLabel('Filter by').fill('facets');

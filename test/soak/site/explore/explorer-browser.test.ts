@@ -8,7 +8,7 @@ import { testKey } from '#test/support/product.ts';
 
 const explorerKey = testKey(1);
 
-const explorer = visitExplorer([explorerKey], explorerKey.key);
+const explorer = await visitExplorer([explorerKey], explorerKey.key);
 
 /** Shows every part of the page once, so that every image is loaded, and waits for them. */
 async function scrollThrough(page: Page): Promise<void> {
@@ -39,11 +39,11 @@ describe('a first visit', () => {
       sizes[type] = (sizes[type] ?? 0) + encodedDataLength;
     });
     // Slow images show whether the page leaves room for them.
-    await page.route(`${explorer.site().images}/**`, async (route) => {
+    await page.route(`${explorer.images}/**`, async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       await route.continue();
     });
-    await page.goto(`${explorer.url()}/explore`, { waitUntil: 'load' });
+    await page.goto(`${explorer.url}/explore`, { waitUntil: 'load' });
     const { Image: images = 0, ...others } = sizes;
     const ofPage = Object.values(others).reduce((sum, size) => sum + size, 0);
     process.stderr.write(`A first visit loads ${JSON.stringify(sizes)} bytes.\n`);
@@ -60,7 +60,7 @@ test.each(['#sort', '#q', '.site-name'])(
   'what arrives after %s does not move it, if the browser draws the page before its end is there',
   async (selector) => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url()}/explore`);
+    await page.goto(`${explorer.url}/explore`);
     const [whole, begun] = (await page.evaluate(`(() => {
       const element = document.querySelector('${selector}');
       const position = () => {
@@ -92,7 +92,7 @@ describe('no part is too wide and axe-core finds nothing', () => {
   ];
   test.each(pages)('%s', async (name, path) => {
     const page = await explorer.open();
-    await page.goto(explorer.url() + path);
+    await page.goto(explorer.url + path);
     await scrollThrough(page);
     await look(page, name);
     explorer.expectQuiet();

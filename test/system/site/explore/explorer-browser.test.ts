@@ -9,7 +9,7 @@ import { testKey } from '#test/support/product.ts';
 const explorerKey = testKey(1);
 const smallKey = testKey(3, { limit: 1 });
 
-const explorer = visitExplorer([explorerKey, smallKey], explorerKey.key);
+const explorer = await visitExplorer([explorerKey, smallKey], explorerKey.key);
 
 const gamesOn = (page: Page) => page.locator('.grid a');
 const found = (page: Page) => page.locator('#found');
@@ -31,7 +31,7 @@ describe('typing', () => {
 
   test('shows the best matches, with one request per letter, and keeps focus and address', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url()}/explore`);
+    await page.goto(`${explorer.url}/explore`);
     const requested = requestsOf(page);
     for (const [i, letter] of [...'zelda'].entries()) {
       await page.locator('#q').press(letter);
@@ -52,7 +52,7 @@ describe('typing', () => {
 
   test('fast costs one request', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url()}/explore`);
+    await page.goto(`${explorer.url}/explore`);
     const requested = requestsOf(page);
     // All at once, since a busy machine types slowly.
     await page.evaluate(`for (const letter of 'final fantasy') {
@@ -66,7 +66,7 @@ describe('typing', () => {
 
   test('a letter gives up the search before it', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url()}/explore`);
+    await page.goto(`${explorer.url}/explore`);
     const gaveUp: string[] = [];
     page.on('requestfailed', (request) => gaveUp.push(new URL(request.url()).search));
     // Its response never comes.
@@ -81,7 +81,7 @@ describe('typing', () => {
 
   test('keeps the filters and the platform, and the example in the chosen language', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url()}/explore/snes?region=Japan`);
+    await page.goto(`${explorer.url}/explore/snes?region=Japan`);
     await page.getByText('Python', { exact: true }).click();
     await page.locator('#q').fill('chrono');
     await foundFor(page, 'chrono');
@@ -98,7 +98,7 @@ describe('typing', () => {
   });
 
   test('over the limit says when to go on, and keeps what is there', async () => {
-    const small = await startAgain(explorer.site().snapshotsDir, smallKey.key);
+    const small = await startAgain(explorer.snapshotsDir, smallKey.key);
     const page = await explorer.open();
     await page.goto(`${small.url}/explore`);
     const shown = await gamesOn(page).count();
@@ -113,7 +113,7 @@ describe('typing', () => {
 });
 
 test('without EXPLORER_KEY, the page that says so is sound', async () => {
-  const keyless = await startAgain(explorer.site().snapshotsDir, '');
+  const keyless = await startAgain(explorer.snapshotsDir, '');
   const page = await explorer.open();
   await page.goto(`${keyless.url}/explore?q=zelda`);
   await look(page);
@@ -123,7 +123,7 @@ test('without EXPLORER_KEY, the page that says so is sound', async () => {
 
 test('without scripts, the way from the start page to a cover', async () => {
   const page = await explorer.open({ javaScriptEnabled: false });
-  await page.goto(explorer.url());
+  await page.goto(explorer.url);
   await page.getByLabel('Search games by title').fill('chrono');
   await page.getByLabel('Search games by title').press('Enter');
   await found(page).filter({ hasText: 'chrono' }).waitFor();
@@ -146,7 +146,7 @@ describe('no part is too wide, no image is broken, and axe-core finds nothing', 
     `/explore/${platform}/${slug}/${cover}`,
   ])('%s', async (path) => {
     const page = await explorer.open();
-    await page.goto(explorer.url() + path);
+    await page.goto(explorer.url + path);
     const images = page.locator('main img');
     expect(await images.count()).toBeGreaterThan(0);
     for (const image of await images.all()) await image.scrollIntoViewIfNeeded();

@@ -8,7 +8,7 @@ import { keepScreenshot, look } from '#test/support/browser.ts';
 import { makeFolder, testKey } from '#test/support/product.ts';
 
 const explorerKey = testKey(1);
-const explorer = visitExplorer([explorerKey], explorerKey.key);
+const explorer = await visitExplorer([explorerKey], explorerKey.key);
 
 const NAMES = [
   'Chrono Trigger (USA).sfc',
@@ -19,7 +19,7 @@ const rows = (page: Page) => page.locator('#matches > tr');
 const found = (page: Page) => page.locator('#found');
 
 async function openForm(page: Page, names: readonly string[]): Promise<void> {
-  await page.goto(`${explorer.url()}/match`);
+  await page.goto(`${explorer.url}/match`);
   await page.getByLabel('Platform').selectOption('snes');
   await page.getByLabel('Names of files').fill(names.join('\n'));
 }
