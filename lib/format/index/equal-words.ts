@@ -57,7 +57,7 @@ const ROMANISED =
 /** These have only such syllables, but are English words, and each of "mouse" and "moose" is in titles. */
 const ENGLISH = /^(?:[bdgmtyz]o[ou]|mo[ou]se)$/;
 /** A prefix can end within a syllable. With fewer than two syllables, it is more likely that of an English word. */
-const BEGINNING = /^(?=.*[aeiou][^aeiou]+[aeiou])(.*[aeioun])[^aeiou]*$/;
+const ROMANISED_PREFIX = /^(?=.*[aeiou][^aeiou]+[aeiou])(.*[aeioun])[^aeiou]*$/;
 /** Each doubles the spellings of a word. Hardly any word has more. */
 const MOST_LONG_VOWELS = 3;
 
@@ -72,9 +72,9 @@ export function equalWords(word: string, isAfterTitle = false): readonly string[
   return [...new Set([...group, digits, `19${digits}`, `20${digits}`])];
 }
 
-/** The beginnings of words that count as the same as a given one, itself included. */
-export function equalBeginnings(word: string): readonly string[] {
-  return longVowels(word, BEGINNING.exec(word)?.[1]);
+/** The prefixes that count as the same as a given one, itself included. */
+export function equalPrefixes(word: string): readonly string[] {
+  return longVowels(word, ROMANISED_PREFIX.exec(word)?.[1]);
 }
 
 /** A word with each spelling of its long vowels. @param syllables the part of it that must be romanised */

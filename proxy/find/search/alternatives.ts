@@ -4,7 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { equalBeginnings, equalWords, isNumeral } from '../../../lib/format/index/equal-words.ts';
+import { equalPrefixes, equalWords, isNumeral } from '../../../lib/format/index/equal-words.ts';
 import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
 import {
   entriesAt,
@@ -24,17 +24,17 @@ export interface Alternative extends PhraseAlternative {
    * The ranges of the words that begin with the last word of the query: `from` inclusive, `to` exclusive.
    * Only an alternative with one word of a title has any, besides the phrase.
    */
-  readonly beginnings: readonly (readonly [from: number, to: number])[];
+  readonly prefixRanges: readonly (readonly [from: number, to: number])[];
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
   readonly allowsParts: boolean;
   /** The variants that match. */
   readonly variants: NumberSet<VariantNumber>;
-  /** Those of them that match without the beginnings. */
+  /** Those of them that match without a prefix. */
   readonly wholeVariants: NumberSet<VariantNumber>;
 }
 
 /** Where words are in a query. After its first word, two digits are a year. */
-export interface Place {
+export interface WordPosition {
   readonly isFirst: boolean;
   readonly isLast: boolean;
 }
@@ -70,14 +70,14 @@ export class AlternativeFinder {
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
-  ofWord(word: string, place: Place, near: readonly number[] = []): Alternative[] {
-    const numbers = ascending([...this.numbersOf(equalWords(word, !place.isFirst)), ...near]);
-    const beginnings = place.isLast ? this.beginningsOf(word) : [];
-    return this.ofOne(1, numbers, beginnings, this.withPart(word));
+  ofWord(word: string, position: WordPosition, near: readonly number[] = []): Alternative[] {
+    const numbers = ascending([...this.numbersOf(equalWords(word, !position.isFirst)), ...near]);
+    const prefixRanges = position.isLast ? this.prefixRangesOf(word) : [];
+    return this.ofOne(1, numbers, prefixRanges, this.withPart(word));
   }
 
   /** The alternatives for words that titles join: one word. */
-  ofJoined(words: readonly string[], { isLast }: Place): Alternative[] {
+  ofJoined(words: readonly string[], { isLast }: WordPosition): Alternative[] {
     const joined = words.join('');
     if (isNumeral(joined)) return [];
     // The words, or words that equal them, written as one.
@@ -87,7 +87,7 @@ export class AlternativeFinder {
       [''],
     );
     const numbers = this.numbersOf(texts.filter((text) => !isNumeral(text)));
-    return this.ofOne(words.length, numbers, isLast ? this.withBeginnings([joined]) : []);
+    return this.ofOne(words.length, numbers, isLast ? this.rangesOfPrefixes([joined]) : []);
   }
 
   /** The alternatives for a word that titles split: two or three neighbouring words. */
@@ -100,7 +100,7 @@ export class AlternativeFinder {
       const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
       if (isEmpty(found)) return [];
       const sets = { variants: found, wholeVariants: found };
-      return [{ queryWords: 1, phrase, beginnings: [], allowsParts: false, ...sets }];
+      return [{ queryWords: 1, phrase, prefixRanges: [], allowsParts: false, ...sets }];
     });
     this.splits.set(word, alternatives);
     return alternatives;
@@ -130,13 +130,13 @@ export class AlternativeFinder {
 
   /**
    * The alternative for words of a query that is one word of a title, if there is one.
-   * @param beginnings the ranges of the words that begin with what a word of the title may begin with
+   * @param prefixRanges the ranges of the words that begin with the last word of the query, or with an equal prefix
    * @param parts the variants with a word that contains the word of the query
    */
   private ofOne(
     queryWords: number,
     numbers: readonly number[],
-    beginnings: Alternative['beginnings'],
+    prefixRanges: Alternative['prefixRanges'],
     parts: NumberSet<VariantNumber> = EMPTY,
   ): Alternative[] {
     const { variants } = this;
@@ -147,24 +147,26 @@ export class AlternativeFinder {
       allowsParts: !isEmpty(parts),
       wholeVariants,
     };
-    if (beginnings.length > 0) {
+    if (prefixRanges.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
       const others = numbers.filter((number) =>
-        beginnings.every(([from, to]) => number < from || number >= to),
+        prefixRanges.every(([from, to]) => number < from || number >= to),
       );
-      const begun = beginnings.map(([from, to]) => variants.ofTexts('words', from, to));
-      const all = variants.unite([...begun, this.withNumbers(others), parts]);
-      return [{ ...alternative, beginnings, variants: all }];
+      const withPrefix = prefixRanges.map(([from, to]) => variants.ofTexts('words', from, to));
+      const all = variants.unite([...withPrefix, this.withNumbers(others), parts]);
+      return [{ ...alternative, prefixRanges, variants: all }];
     }
-    return isEmpty(wholeVariants) ? [] : [{ ...alternative, beginnings, variants: wholeVariants }];
+    return isEmpty(wholeVariants)
+      ? []
+      : [{ ...alternative, prefixRanges, variants: wholeVariants }];
   }
 
-  /** The ranges of the words that begin with a word, or with an equal beginning. */
-  beginningsOf(word: string): Alternative['beginnings'] {
-    return this.withBeginnings(equalBeginnings(word));
+  /** The ranges of the words that begin with a word, or with an equal prefix. */
+  prefixRangesOf(word: string): Alternative['prefixRanges'] {
+    return this.rangesOfPrefixes(equalPrefixes(word));
   }
 
-  private withBeginnings(texts: readonly string[]): Alternative['beginnings'] {
+  private rangesOfPrefixes(texts: readonly string[]): Alternative['prefixRanges'] {
     const ranges = texts.map((text) => findPrefix(this.index.words, text));
     return ranges.filter(([from, to]) => from < to);
   }
@@ -188,7 +190,7 @@ export class AlternativeFinder {
     if (!isScriptWithoutSpaces(word)) return EMPTY;
     const characters = [...word];
     if (characters.length < FEWEST_CHARACTERS_OF_PART) return EMPTY;
-    // A part of a word is the beginning of an ending. Folding can make a word longer than any ending.
+    // A part of a word is the prefix of an ending. Folding can make a word longer than any ending.
     const part = characters.slice(0, LONGEST_ENDING).join('');
     return this.variants.ofTexts('endings', ...findPrefix(this.index.endings, part));
   }

@@ -35,7 +35,7 @@ export class PatternMatcher {
     return this.findVariants(pattern, 'variants', []);
   }
 
-  /** Those of them that match without a beginning of a word. @param found the result of `find` */
+  /** Those of them that match without a prefix. @param found the result of `find` */
   findWhole(pattern: Pattern, found: NumberSet<VariantNumber>): NumberSet<VariantNumber> {
     return this.findVariants(pattern, 'wholeVariants', [found]);
   }
@@ -66,7 +66,7 @@ export class PatternMatcher {
     found: NumberSet<VariantNumber>,
   ): Generator<NumberSet<VariantNumber>, void> {
     const ofTitles = (set: NumberSet<VariantNumber>) => this.variants.subtract(set, this.ofSlugs);
-    for (const set of this.findBeginnings(pattern)) yield ofTitles(set);
+    for (const set of this.findFirstTiers(pattern)) yield ofTitles(set);
     const whole = this.findWhole(pattern, found);
     const wholeOfTitles = ofTitles(whole);
     yield this.withPhrase(pattern, wholeOfTitles);
@@ -133,11 +133,11 @@ export class PatternMatcher {
   }
 
   /** The first three tiers: the variants that equal the query, and those that begin with it. */
-  private findBeginnings(
+  private findFirstTiers(
     pattern: Pattern,
   ): readonly [NumberSet<VariantNumber>, NumberSet<VariantNumber>, NumberSet<VariantNumber>] {
     const equal: Range[] = [];
-    const beginning: Range[] = [];
+    const starting: Range[] = [];
     const withPrefix: Range[] = [];
     const visited = new Set<string>();
 
@@ -148,14 +148,15 @@ export class PatternMatcher {
       if (visited.has(key)) return;
       visited.add(key);
       if (at === pattern.length) {
-        beginning.push(range);
+        starting.push(range);
         // A variant comes before the longer variants that begin with it.
         equal.push([range[0], this.firstAbove(range, depth, -1)]);
         return;
       }
-      for (const { phrase, beginnings, queryWords } of pattern[at]) {
+      for (const { phrase, prefixRanges, queryWords } of pattern[at]) {
         // Only an alternative with the last word of the query has any: nothing follows.
-        for (const words of beginnings) withPrefix.push(...this.withWords(range, depth, ...words));
+        for (const words of prefixRanges)
+          withPrefix.push(...this.withWords(range, depth, ...words));
         let ranges = [range];
         for (const [i, numbers] of phrase.entries()) {
           ranges = ranges.flatMap((wider) =>
@@ -167,7 +168,7 @@ export class PatternMatcher {
     };
 
     matchRest([0, this.variants.below], 0, 0);
-    return [this.variantsIn(equal), this.variantsIn(beginning), this.variantsIn(withPrefix)];
+    return [this.variantsIn(equal), this.variantsIn(starting), this.variantsIn(withPrefix)];
   }
 
   /**

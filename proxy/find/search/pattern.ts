@@ -1,6 +1,6 @@
 /** Makes the pattern of a variant of a query: for each of its words, the alternatives. */
 import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
-import type { Alternative, AlternativeFinder, Place } from './alternatives.ts';
+import type { Alternative, AlternativeFinder, WordPosition } from './alternatives.ts';
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
 
 /** For each word of a query, by position, the alternatives for it and the words after it. */
@@ -38,15 +38,17 @@ export class PatternMaker {
     for (let at = 0; at < words.length; at++) {
       for (let end = at + 2; end <= Math.min(at + MOST_JOINED, words.length); end++) {
         const parts = words.slice(at, end);
-        const place = { isFirst: at === 0, isLast: end > last };
-        const joined = this.once(parts, place, () => this.alternatives.ofJoined(parts, place));
+        const position = { isFirst: at === 0, isLast: end > last };
+        const joined = this.once(parts, position, () =>
+          this.alternatives.ofJoined(parts, position),
+        );
         pattern[at].push(...joined);
         if (joined.length > 0) isJoined.fill(true, at, end);
       }
     }
-    const placeOf = (at: number): Place => ({ isFirst: at === 0, isLast: at === last });
+    const positionOf = (at: number): WordPosition => ({ isFirst: at === 0, isLast: at === last });
     const exact = words.map((word, at) =>
-      this.once([word], placeOf(at), () => this.alternatives.ofWord(word, placeOf(at))),
+      this.once([word], positionOf(at), () => this.alternatives.ofWord(word, positionOf(at))),
     );
     const sizes = exact.map(([alternative]) =>
       alternative === undefined ? 0 : atMost(alternative.variants),
@@ -58,7 +60,9 @@ export class PatternMaker {
       const word = words[at];
       const spellings = findNear?.(word, at === last, among) ?? [];
       const single =
-        spellings.length === 0 ? exact[at] : this.alternatives.ofWord(word, placeOf(at), spellings);
+        spellings.length === 0
+          ? exact[at]
+          : this.alternatives.ofWord(word, positionOf(at), spellings);
       pattern[at].push(...this.alternatives.ofSplit(word), ...single);
       if (isJoined[at]) continue;
       if (pattern[at].length === 0) return undefined;
@@ -72,7 +76,7 @@ export class PatternMaker {
 
   private once(
     words: readonly string[],
-    { isFirst, isLast }: Place,
+    { isFirst, isLast }: WordPosition,
     find: () => readonly Alternative[],
   ): readonly Alternative[] {
     const key = `${isFirst} ${isLast} ${words.join(' ')}`;

@@ -142,7 +142,7 @@ export class TitleMatcher {
     const attemptAll = (all: Variants, near?: FindNear) =>
       all.flatMap((words) => attempt(words, near));
     const exact = attemptAll(variants);
-    const beside = this.findBesideBeginnings(exact, limits);
+    const beside = this.findNearBesidePrefixes(exact, limits);
     const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
     if (both && sizeOf(both.ranks) > sizeOf(this.uniteRanks(exact))) return both;
     return (
@@ -155,33 +155,33 @@ export class TitleMatcher {
   }
 
   /**
-   * If titles have the last word only as the beginning of a word, and far more titles have words that are spelled
+   * If titles have the last word only as a prefix, and far more titles have words that are spelled
    * nearly like it, these words: "teken" begins "Tekenen", but more likely means "Tekken".
    */
-  private findBesideBeginnings(
+  private findNearBesidePrefixes(
     exact: readonly Attempt[],
     within: readonly NumberSet<Rank>[],
   ): FindNear | undefined {
     const lastWords = exact.map(({ words }) => words[words.length - 1]);
     if (lastWords.some((word) => nearSpellingDistance(word) === 0)) return undefined;
-    const isBeginning = ({ pattern, found }: Attempt) => {
+    const isOnlyPrefix = ({ pattern, found }: Attempt) => {
       const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
       return isEmpty(this.ranks.intersect([whole, ...within]));
     };
     // That is quick to tell of few variants. Of many, it is quicker to tell that no word is in far more.
     const areFew = exact.every(({ found }) => found.list !== undefined);
-    if (areFew && !exact.every(isBeginning)) return undefined;
+    if (areFew && !exact.every(isOnlyPrefix)) return undefined;
     const { entriesStart } = this.index.words;
     const near = new Map<string, readonly number[]>();
     for (const word of lastWords) {
-      const begun = this.alternatives
-        .beginningsOf(word)
+      const counts = this.alternatives
+        .prefixRangesOf(word)
         .map(([from, to]) => entriesStart[to] - entriesStart[from]);
-      const ofMoreThan = FAR_MORE * begun.reduce((sum, one) => sum + one, 0);
+      const ofMoreThan = FAR_MORE * counts.reduce((sum, one) => sum + one, 0);
       const numbers = this.findNear(word, { ofMoreThan });
       if (numbers.length > 0) near.set(word, numbers);
     }
-    if (near.size === 0 || !(areFew || exact.every(isBeginning))) return undefined;
+    if (near.size === 0 || !(areFew || exact.every(isOnlyPrefix))) return undefined;
     return (word, isLast) => (isLast && near.get(word)) || [];
   }
 

@@ -2,7 +2,7 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
-import { equalBeginnings, isNumeral } from '#lib/format/index/equal-words.ts';
+import { equalPrefixes, isNumeral } from '#lib/format/index/equal-words.ts';
 import { queryVariantsOf } from '#lib/format/index/variants.ts';
 import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
 import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
@@ -58,7 +58,7 @@ export function makeFind(
     readQuery(words, (word, isLast) => {
       if (!isLast || slugsOfName.has(word)) return [];
       const begun = variantsWith((other) =>
-        equalBeginnings(word).some((text) => other.startsWith(text)),
+        equalPrefixes(word).some((text) => other.startsWith(text)),
       );
       return nearSpellings(word).filter((near) => variantsWith((one) => one === near) > 4 * begun);
     });
@@ -94,7 +94,7 @@ export function distinct(lists: readonly string[][]): string[][] {
 }
 
 /**
- * If the last word is only the beginning of words, and a near spelling of words that far more titles have: both.
+ * If the last word is only a prefix of words, and a near spelling of words that far more titles have: both.
  * @returns none otherwise
  */
 function besideBeginnings(
@@ -105,13 +105,13 @@ function besideBeginnings(
 ): Tiers {
   const exact = tiersOf(variants, queries.map(exactly));
   const titles = [...variants.values()].flat();
-  const isBeginning = (words: readonly string[]) => {
+  const isOnlyPrefix = (words: readonly string[]) => {
     const query = exactly(words);
     const matching = titles.filter((title) => matches(query, title, true));
     if (matching.length === 0) return true;
     return matching.every((title) => !matches(query, title, false));
   };
-  if (exact.size === 0 || !queries.every(isBeginning)) return new Map();
+  if (exact.size === 0 || !queries.every(isOnlyPrefix)) return new Map();
   const near = tiersOf(variants, queries.map(nearlyAtEnd));
   if (near.size === exact.size) return new Map();
   const after = Array.from(near, ([game, { tier, additional }]): [ReferenceGame, Place] => {

@@ -2,7 +2,7 @@
  * Whether words of a query match a title, and how well. The words are cut, in every possible way, into
  * groups of one to three neighbouring words. They match if, for some cut, every group does.
  */
-import { equalBeginnings, equalWords, isNumeral } from '#lib/format/index/equal-words.ts';
+import { equalPrefixes, equalWords, isNumeral } from '#lib/format/index/equal-words.ts';
 import { isScriptWithoutSpaces } from '#lib/format/index/words.ts';
 
 /** Words under which a title is found. */
@@ -24,7 +24,7 @@ interface Group {
   /** One word that is one of these. */
   readonly equal: ReadonlySet<string>;
   /** Or one word that begins with one of these, if the last word of the query is in the group. */
-  readonly beginnings: readonly string[];
+  readonly prefixes: readonly string[];
   /** Or one word that contains this. */
   readonly part: string | undefined;
   /** Or two or three neighbouring words that, written together, are this. */
@@ -61,7 +61,7 @@ export function readQuery(
         ...equalWords(word, start > 0),
         ...nearSpellings(word, start + 1 === words.length),
       ]),
-      beginnings: start + 1 === words.length ? equalBeginnings(word) : [],
+      prefixes: start + 1 === words.length ? equalPrefixes(word) : [],
       part: partOf(word),
       together: isNumeral(word) ? undefined : word,
     };
@@ -73,7 +73,7 @@ export function readQuery(
         return {
           size,
           equal: writtenTogether(group),
-          beginnings: start + size === words.length ? [group.join('')] : [],
+          prefixes: start + size === words.length ? [group.join('')] : [],
           part: undefined,
           together: undefined,
         };
@@ -136,7 +136,7 @@ function mostMatched(query: QueryVariant, title: TitleVariant, start: number): n
   return Math.max(...most);
 }
 
-/** Whether the words match anywhere. @param begins whether a word may match the beginning of another */
+/** Whether the words match anywhere. @param begins whether a word may match a prefix of another */
 export function matches(
   query: QueryVariant,
   title: TitleVariant,
@@ -161,8 +161,8 @@ function groupMatches(group: Group, title: TitleVariant, begins: boolean): boole
   );
 }
 
-function isOneWord({ equal, beginnings }: Group, word: string, begins: boolean): boolean {
-  return equal.has(word) || (begins && beginnings.some((text) => word.startsWith(text)));
+function isOneWord({ equal, prefixes }: Group, word: string, begins: boolean): boolean {
+  return equal.has(word) || (begins && prefixes.some((text) => word.startsWith(text)));
 }
 
 /** Whether the words from `start` match the words of the title from `position`, one after another. */
