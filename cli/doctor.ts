@@ -6,14 +6,14 @@ import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { printable, printableJson } from '../lib/program/printable.ts';
 import {
-  CannotRun,
   type Check,
+  type CheckContext,
   type Finding,
   type Findings,
   type Level,
   PROGRAMS,
   type Program,
-  type Scene,
+  SkippedError,
 } from './doctor/check.ts';
 import { configuration, readConfiguration } from './doctor/checks/configuration.ts';
 import { database, keys, sample } from './doctor/checks/database.ts';
@@ -72,7 +72,7 @@ async function examine({ words, variables: read, stdout }: Invocation): Promise<
   const readProgram = (name: string) => readValue('--for', name, oneOf(...PROGRAMS));
   const programs = texts.for?.split(',').map(readProgram) ?? DEFAULT_PROGRAMS;
   const variables = read();
-  const scene: Scene = {
+  const context: CheckContext = {
     ...readConfiguration(programs, variables),
     variables,
     programs,
@@ -80,11 +80,11 @@ async function examine({ words, variables: read, stdout }: Invocation): Promise<
   };
   const results: { name: string; findings: readonly Finding[] }[] = [];
   for (const check of CHECKS.filter((each) => each.programs.some((p) => programs.includes(p)))) {
-    const findings = await runCheck(check, scene, LIMIT_MS);
+    const findings = await runCheck(check, context, LIMIT_MS);
     results.push({ name: check.name, findings });
     if (!switches.has('json')) stdout.write(asText(check.name, findings));
   }
-  await scene.database?.close();
+  await context.database?.close();
   const levels = results.flatMap(({ findings }) => findings.map(({ level }) => level));
   const counts = { error: 0, warning: 0, skipped: 0, ok: 0 };
   for (const level of levels) counts[level]++;
@@ -98,7 +98,11 @@ async function examine({ words, variables: read, stdout }: Invocation): Promise<
 }
 
 /** Runs a check. One that fails or does not end becomes a finding, so that the others still run. */
-export async function runCheck(check: Check, scene: Scene, limitMs: number): Promise<Finding[]> {
+export async function runCheck(
+  check: Check,
+  context: CheckContext,
+  limitMs: number,
+): Promise<Finding[]> {
   const found: Finding[] = [];
   const findings: Findings = {
     ok: (text, data) => found.push({ level: 'ok', text, ...(data === undefined ? {} : { data }) }),
@@ -107,7 +111,7 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
   };
   const late = pause(limitMs, 'late', { ref: false });
   try {
-    if ((await Promise.race([check.run(scene, findings), late])) === 'late') {
+    if ((await Promise.race([check.run(context, findings), late])) === 'late') {
       findings.error(
         `This check did not end within ${limitMs / 1000} seconds.`,
         'Find out what is slow: a busy database, a network that drops packets, or a disk that does not respond.',
@@ -115,7 +119,7 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
     }
   } catch (error) {
     const { message: text } = error as Error;
-    if (error instanceof CannotRun) found.push({ level: 'skipped', text, fix: error.fix });
+    if (error instanceof SkippedError) found.push({ level: 'skipped', text, fix: error.fix });
     else findings.error(text, check.fix);
   }
   // Copied: a check that did not end in time may still be running.

@@ -22,7 +22,7 @@ import { keepReserve, replaceWithReserve } from '../lib/generations/files/reserv
 import { namesIn } from '../lib/generations/generations.ts';
 import { NO_LINK, readBoundedFileSync, tryToRead } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
-import { type FollowOptions, followRelease, readReplaced, writeRelease } from './release.ts';
+import { type PollOptions, pollRelease, readReplaced, writeRelease } from './release.ts';
 import { readObject } from './transfers.ts';
 
 /** How often keys that have not changed are confirmed to agree with the database, by a new release. */
@@ -85,8 +85,8 @@ export function openReplicas(depot: WritableDepot, signingKey: KeyObject | undef
  * @returns a function that keeps `keys.json` equal to the released keys, and returns whether they are new.
  * The modification time of the file is when they last agreed with the database, by the clock of the sender.
  */
-export function makeKeysFollower(depot: Depot, options: FollowOptions) {
-  const nextRelease = followRelease(depot, 'keys', options);
+export function makeKeysPuller(depot: Depot, options: PollOptions) {
+  const nextRelease = pollRelease(depot, 'keys', options);
   const file = path.join(options.snapshotsDir, KEYS_FILE);
   let settled: Release | undefined;
 

@@ -19,7 +19,7 @@ import {
 } from '../lib/format/manifest.ts';
 import { type Release, storedFile, storedManifest } from '../lib/format/release.ts';
 import { makeKnownFiles } from '../lib/generations/files/checked-files.ts';
-import { makeFolder, openForWriting, place } from '../lib/generations/files/file-modes.ts';
+import { linkOrCopy, makeFolder, openForWriting } from '../lib/generations/files/file-modes.ts';
 import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withLock } from '../lib/generations/lock.ts';
@@ -27,7 +27,7 @@ import { beginGeneration } from '../lib/generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../lib/generations/publish.ts';
 import { bytesOnly } from '../lib/generations/verify.ts';
 import { type Depot, type Found, orRefuse, RefusedReleaseError, TransferError } from './depot.ts';
-import type { FollowOptions } from './release.ts';
+import type { PollOptions } from './release.ts';
 import { contentOf, megabytes, readObject, sizeOf, transferAll, tryAgain } from './transfers.ts';
 
 /** Several servers of one API may change to a newer generation one after another. */
@@ -46,9 +46,9 @@ export class Pull {
   /** Remembers the files that it has found intact, so that they are not hashed again. */
   private readonly isKnown: (dir: string, file: ManifestFile) => boolean;
   private readonly depot: Depot;
-  private readonly options: FollowOptions;
+  private readonly options: PollOptions;
 
-  constructor(depot: Depot, options: FollowOptions) {
+  constructor(depot: Depot, options: PollOptions) {
     this.depot = depot;
     this.options = options;
     this.staging = path.join(options.snapshotsDir, PULL_FOLDER);
@@ -80,7 +80,7 @@ export class Pull {
         makeFolder(this.staging);
         const { sources, ...counts } = await this.gather(manifest, previous);
         for (const { path: name, sha256 } of manifest.files) {
-          place(sources.get(sha256) ?? '', path.join(dir, name));
+          linkOrCopy(sources.get(sha256) ?? '', path.join(dir, name));
         }
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.

@@ -54,7 +54,7 @@ export async function writeRelease(
   await depot.put(RELEASES[kind], Buffer.from(encodeRelease(signed)));
 }
 
-export interface FollowOptions {
+export interface PollOptions {
   readonly snapshotsDir: string;
   /** If there are any, a release must be signed with one of them. */
   readonly publicKeys: readonly KeyObject[];
@@ -67,10 +67,10 @@ export interface FollowOptions {
  * is new. Once it has returned a release, no older one is ever accepted, also after a crash. It throws
  * RefusedReleaseError, or another Error if there is no release or it cannot be read.
  */
-export function followRelease(
+export function pollRelease(
   depot: Depot,
   kind: ReleaseKind,
-  { snapshotsDir, publicKeys, clock }: FollowOptions,
+  { snapshotsDir, publicKeys, clock }: PollOptions,
 ): () => Promise<Release> {
   let last: { readonly bytes: Buffer; readonly release: Release } | undefined;
 

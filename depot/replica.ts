@@ -8,12 +8,12 @@ import type { ReplicaState } from '../lib/format/replica-file.ts';
 import { currentId } from '../lib/generations/generations.ts';
 import { readReplicaState, saveReplicaState } from '../lib/generations/state-files.ts';
 import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
-import { makeKeysFollower, makeUsageSender } from './keys.ts';
+import { makeKeysPuller, makeUsageSender } from './keys.ts';
 import { Pull, type Pulled } from './pull.ts';
-import { type FollowOptions, followRelease } from './release.ts';
+import { type PollOptions, pollRelease } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
-export interface ReplicaOptions extends FollowOptions {
+export interface ReplicaOptions extends PollOptions {
   readonly depot: Depot;
   /** The depot of keys and key usage; undefined if there is none. */
   readonly keysDepot: WritableDepot | undefined;
@@ -56,12 +56,12 @@ export function makeReplica(options: ReplicaOptions): Replica {
   /** Checks a part, and saves whether that found it equal to its depot. */
   async function check<T extends { readonly release: Release }>(
     kind: ReleaseKind,
-    follow: () => Promise<T>,
+    work: () => Promise<T>,
   ): Promise<T> {
     const now = () => new Date(clock.now()).toISOString();
     let result: T;
     try {
-      result = await follow();
+      result = await work();
     } catch (cause) {
       const { message: error } = cause as Error;
       const isRefused = cause instanceof RefusedReleaseError;
@@ -74,12 +74,12 @@ export function makeReplica(options: ReplicaOptions): Replica {
     return result;
   }
 
-  const nextRelease = followRelease(depot, 'snapshot', options);
+  const nextRelease = pollRelease(depot, 'snapshot', options);
   const pull = new Pull(depot, options);
   /** The id of the generation that was found intact, or was pulled, by this process. */
   let settledId: string | undefined;
 
-  async function followSnapshot(): Promise<{ release: Release; pulled: Pulled | undefined }> {
+  async function pullSnapshot(): Promise<{ release: Release; pulled: Pulled | undefined }> {
     const release = await nextRelease();
     const { id } = release;
     if (settledId === id && currentId(snapshotsDir) === id) return { release, pulled: undefined };
@@ -88,10 +88,10 @@ export function makeReplica(options: ReplicaOptions): Replica {
     return { release, pulled };
   }
 
-  const followKeys = keysDepot && makeKeysFollower(keysDepot, options);
+  const pullKeys = keysDepot && makeKeysPuller(keysDepot, options);
   return {
-    checkSnapshot: () => check('snapshot', () => tryAgain('pull', followSnapshot, clock)),
-    checkKeys: async () => followKeys !== undefined && (await check('keys', followKeys)).isNew,
+    checkSnapshot: () => check('snapshot', () => tryAgain('pull', pullSnapshot, clock)),
+    checkKeys: async () => pullKeys !== undefined && (await check('keys', pullKeys)).isNew,
     sendUsage: keysDepot ? makeUsageSender(keysDepot, snapshotsDir) : async () => {},
   };
 }

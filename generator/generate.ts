@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { type Database, selectCount } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
-import { checkCatalogue, type Optional, TIMED_TABLES } from '../lib/database/schema.ts';
+import { checkCatalogue, type OptionalSchema, TIMED_TABLES } from '../lib/database/schema.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts';
 import { isPack, REPORT } from '../lib/format/layout.ts';
 import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/format/manifest.ts';
@@ -30,7 +30,7 @@ import { getOrAdd } from '../lib/program/get-or-add.ts';
 import { counted } from '../lib/program/printable.ts';
 import type { Progress } from '../lib/program/progress.ts';
 import type { Conditions } from './read/read-table.ts';
-import type { ReportContent, RunEnd, Warning } from './report/report.ts';
+import type { ReportContent, ReportEnd, Warning } from './report/report.ts';
 import { Report, saveReport, summaryOf, warningText } from './report/report.ts';
 import type { EarlierRun, ForNextRun, KeyOf } from './reuse/earlier-run.ts';
 import { findEarlierRun, makeRunKey, saveRun } from './reuse/earlier-run.ts';
@@ -111,7 +111,7 @@ export async function generate(
 }
 
 /** A run, and what it found in the database. */
-interface Run extends RunOptions, Optional {
+interface Run extends RunOptions, OptionalSchema {
   readonly database: Database;
   readonly progress: Progress;
   /** When it began, in milliseconds since 1970. */
@@ -204,7 +204,7 @@ async function attempt(
     const result = { id: previous.id, counts, previousCounts, leftOut, report, readAllBecause };
     /** Writes the report of the run. @returns whether it was written */
     const finish = (
-      outcome: RunEnd['outcome'],
+      outcome: ReportEnd['outcome'],
       error: string | null = null,
       waiting: number | null = null,
     ) => saveReport(snapshotsDir, report, { outcome, error, takedowns_waiting: waiting }, progress);

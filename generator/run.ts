@@ -5,7 +5,7 @@
  */
 
 import type { Database } from '../lib/database/database.ts';
-import type { Optional } from '../lib/database/schema.ts';
+import type { OptionalSchema } from '../lib/database/schema.ts';
 import type { Progress } from '../lib/program/progress.ts';
 import { numberRecords } from './order/numbering.ts';
 import type { OptionalRows } from './read/optional-tables.ts';
@@ -18,7 +18,7 @@ import { beginReuse, type Reuse, type ReuseOptions } from './reuse/reuse.ts';
 import { Output } from './write/file-writer.ts';
 import { type Written, writeGeneration } from './write/write-generation.ts';
 
-interface ReadOptions extends Optional, ReuseOptions {
+interface ReadOptions extends OptionalSchema, ReuseOptions {
   readonly progress: Progress;
 }
 

@@ -31,13 +31,13 @@ const INTERVALS = {
   usage: 60_000,
 };
 
-const SNAPSHOT_FAULT = 'cannot follow the snapshot; the proxy keeps serving as before';
+const SNAPSHOT_FAULT = 'cannot read the current snapshot; the proxy keeps serving as before';
 const MAINTENANCE_FAULT = 'cannot use the content of the file; maintenance is on';
 const USAGE_FAULT = 'cannot report key usage; the proxy keeps serving as before';
 
 export type Intervals = typeof INTERVALS;
 
-export interface Surroundings {
+export interface Overrides {
   /** What the proxy serves outside the base path of the API; by default, nothing. */
   readonly site?: Site;
   /** Tests replace it. */
@@ -49,7 +49,7 @@ export interface Surroundings {
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { site, intervals = INTERVALS, redisTimeoutMs }: Surroundings = {},
+  { site, intervals = INTERVALS, redisTimeoutMs }: Overrides = {},
 ) {
   const { SNAPSHOTS_DIR: snapshotsDir, ACCESS_LOG: sample, ACCESS_LOG_FILE } = environment;
   // Without a log, nothing is written, and the file is left alone.

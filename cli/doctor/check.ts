@@ -30,7 +30,7 @@ export interface Findings {
 }
 
 /** The input of every check. */
-export interface Scene {
+export interface CheckContext {
   /** The variables that are valid. */
   readonly values: Partial<Environment<VariableName>>;
   /** What is wrong with the others, one sentence for each fault. */
@@ -50,13 +50,13 @@ export interface Check {
   readonly programs: readonly Program[];
   /** What to type if it fails with an error whose message names no command. */
   readonly fix: string;
-  /** @throws CannotRun, or any other Error, which becomes a finding with {@link fix} */
-  run(scene: Scene, findings: Findings): Promise<void>;
+  /** @throws SkippedError, or any other Error, which becomes a finding with {@link fix} */
+  run(context: CheckContext, findings: Findings): Promise<void>;
 }
 
 /** A check, or the rest of it, is skipped: it lacks something that it needs. */
-export class CannotRun extends Error {
-  override readonly name = 'CannotRun';
+export class SkippedError extends Error {
+  override readonly name = 'SkippedError';
   readonly fix: string;
 
   constructor(why: string, fix: string) {
@@ -65,20 +65,20 @@ export class CannotRun extends Error {
   }
 }
 
-/** @throws CannotRun if the value of the variable is not valid */
+/** @throws SkippedError if the value of the variable is not valid */
 export function requireValue<Name extends VariableName>(
-  { values }: Scene,
+  { values }: CheckContext,
   name: Name,
 ): Environment<VariableName>[Name] {
   const value = values[name];
   if (value !== undefined) return value;
   const fix = `Correct ${name}, as "configuration" says.`;
-  throw new CannotRun(`${name} is not valid.`, fix);
+  throw new SkippedError(`${name} is not valid.`, fix);
 }
 
-/** @throws CannotRun if the database is not open */
-export function requireDatabase({ database }: Scene): Database {
+/** @throws SkippedError if the database is not open */
+export function requireDatabase({ database }: CheckContext): Database {
   if (database !== undefined) return database;
   const fix = 'Correct what the check "database" reports, and run the doctor again.';
-  throw new CannotRun('The database is not open.', fix);
+  throw new SkippedError('The database is not open.', fix);
 }

@@ -45,8 +45,8 @@ export interface Warning {
   readonly rows: readonly ListedRow[];
 }
 
-/** How a run ended. */
-export interface RunEnd {
+/** What a report says of the end of its run. */
+export interface ReportEnd {
   readonly outcome: RunStatus['outcome'] | 'dry_run' | 'held';
   readonly error: string | null;
   /**
@@ -347,7 +347,7 @@ export function warningText({ table, reason, count }: Warning): string {
 export function saveReport(
   snapshotsDir: string,
   content: ReportContent,
-  end: RunEnd,
+  end: ReportEnd,
   progress: Progress,
 ): boolean {
   try {
@@ -361,7 +361,7 @@ export function saveReport(
 }
 
 /** The bytes of `report.json`: a line for each member, and for each entry of a list. */
-function encodeReport(content: ReportContent, end: RunEnd): string {
+function encodeReport(content: ReportContent, end: ReportEnd): string {
   const encode = (value: unknown) =>
     Array.isArray(value) && value.length > 0
       ? `[\n${value.map(printableJson).join(',\n')}\n]`

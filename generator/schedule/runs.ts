@@ -12,8 +12,8 @@ export const STATUS_OUTCOMES = ['published', 'unchanged', 'refused', 'held', 'fa
 export const RUN_OUTCOMES = [...STATUS_OUTCOMES, 'locked'] as const;
 type RunOutcome = (typeof RUN_OUTCOMES)[number];
 
-/** How a run ended. */
-export interface RunEnding {
+/** How the process of a run ended. */
+export interface ProcessEnd {
   readonly outcome: RunOutcome;
   readonly seconds: number;
   /** What went wrong, or null. */
@@ -30,14 +30,14 @@ interface PrintedResult {
 
 export class Runs {
   private readonly isHeld: () => boolean;
-  private readonly onEnd: (ending: RunEnding) => void;
+  private readonly onEnd: (ending: ProcessEnd) => void;
   private readonly log: Logger;
   private running: ChildProcess | undefined;
   private underWay = Promise.resolve(true);
   private isStopping = false;
 
   /** @param isHeld while it returns true, no run starts */
-  constructor(isHeld: () => boolean, onEnd: (ending: RunEnding) => void, log: Logger) {
+  constructor(isHeld: () => boolean, onEnd: (ending: ProcessEnd) => void, log: Logger) {
     this.isHeld = isHeld;
     this.onEnd = onEnd;
     this.log = log;

@@ -12,8 +12,8 @@ import { readStatus } from '../../lib/generations/state-files.ts';
 import { addGauge, addGauges } from '../../lib/program/admin/metrics.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import { utcNow } from '../../lib/program/utc-now.ts';
-import type { ReportContent, RunEnd } from '../report/report.ts';
-import { RUN_OUTCOMES, type RunEnding, STATUS_OUTCOMES } from './runs.ts';
+import type { ReportContent, ReportEnd } from '../report/report.ts';
+import { type ProcessEnd, RUN_OUTCOMES, STATUS_OUTCOMES } from './runs.ts';
 
 /** In bytes. A report lists at most 100 rows for each reason. */
 const LARGEST_REPORT = 16 * 2 ** 20;
@@ -64,7 +64,7 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
   return {
     lastRun,
     /** Counts a run of this process that has ended, and keeps how it ended. */
-    noteEnding({ outcome, seconds, error }: RunEnding): void {
+    noteEnding({ outcome, seconds, error }: ProcessEnd): void {
       // The run that held the lock has an ending of its own.
       if (outcome !== 'locked') own = { finished_at: utcNow(), outcome, error };
       runs.inc({ outcome });
@@ -122,7 +122,7 @@ function makeRowsReader(file: string): () => Rows {
 /** @throws Error if the file cannot be read, or is not a report */
 function readReport(file: string) {
   const text = readBoundedFileSync(file, LARGEST_REPORT).toString('utf8');
-  const report: Partial<ReportContent & RunEnd> = JSON.parse(text) ?? {};
+  const report: Partial<ReportContent & ReportEnd> = JSON.parse(text) ?? {};
   const { tables } = report;
   const counts = Object.values(tables ?? {}).flatMap(({ rows, left_out }) => [rows, left_out]);
   if (tables === undefined || !counts.every(Number.isFinite)) throw new Error('not a report');

@@ -47,8 +47,8 @@ export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSour
 }
 
 /** The records of all games, or of all covers. */
-export interface PackSource<Number extends number, Item extends number> {
-  readonly itemOf: Column<Number, Item>;
+export interface PackSource<N extends number, Item extends number> {
+  readonly itemOf: Column<N, Item>;
   /** The stored record of each item, or none. */
   readonly record: Column<Item, number>;
   /** Where the stored records are in their packs. */
@@ -56,21 +56,21 @@ export interface PackSource<Number extends number, Item extends number> {
   /** Gets the positions of the records. */
   readonly positions: RecordColumns;
   /** Writes the record of an item that is not stored, after a single `reserve`. */
-  add(target: RecordTarget, item: Item, number: Number): void;
+  add(target: RecordTarget, item: Item, number: N): void;
 }
 
 /** Writes a pack of the records from `from` to `to` (exclusive), or links it. */
-export async function writePack<Number extends number, Item extends number>(
+export async function writePack<N extends number, Item extends number>(
   output: Output,
   stored: StoredGeneration | undefined,
   name: string,
-  { itemOf, record, before, positions, add }: PackSource<Number, Item>,
-  from: Number,
-  to: Number,
+  { itemOf, record, before, positions, add }: PackSource<N, Item>,
+  from: N,
+  to: N,
 ): Promise<ManifestFile> {
   if (from === to) return output.write(name, [EMPTY_PACK]);
   const stop: number = to;
-  const recordAt = (number: number) => record[itemOf[at<Number>(number)]];
+  const recordAt = (number: number) => record[itemOf[at<N>(number)]];
   /** The end of the records that are stored one after another, from that of a number on. */
   const endOfStored = (number: number) => {
     const first = recordAt(number);
@@ -113,7 +113,7 @@ export async function writePack<Number extends number, Item extends number>(
         number = end;
         continue;
       }
-      add(writer, itemOf[at<Number>(number)], at(number));
+      add(writer, itemOf[at<N>(number)], at(number));
       const length = writer.end() - offset;
       positions.byteOffset[number] = offset;
       positions.byteLength[number] = length;

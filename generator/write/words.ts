@@ -120,7 +120,7 @@ function makeTextTable() {
       numbers.set(text, numbers.size);
       return numbers.size - 1;
     },
-    /** The words in the order of their code units, and for each number its place in that order. */
+    /** The words in the order of their code units, and for each number its position in that order. */
     inOrder() {
       const texts = [...numbers.keys()].sort();
       const orderOf = new Uint32Array(texts.length);

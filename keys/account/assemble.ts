@@ -62,7 +62,7 @@ interface AccountParts {
 }
 
 /** What tests replace. */
-export interface Surroundings {
+export interface Overrides {
   readonly openDatabase?: (url: string) => Promise<Database>;
   readonly startMails?: typeof startMailWorker;
   readonly longestScrapeMs?: number;
@@ -72,13 +72,13 @@ export interface Surroundings {
 export async function assemble(
   environment: AccountEnvironment,
   log: Logger,
-  surroundings: Surroundings = {},
+  overrides: Overrides = {},
 ): Promise<AccountParts> {
   const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl } = environment;
   const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = environment;
   const siteKeys = secret === '' ? readPublicKeys(jwks) : { secret };
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
-  const database = await (surroundings.openDatabase ?? openDatabase)(databaseUrl);
+  const database = await (overrides.openDatabase ?? openDatabase)(databaseUrl);
   await createKeysTables(database);
   await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
@@ -87,14 +87,14 @@ export async function assemble(
     folder: environment.MAIL_FOLDER,
     from: environment.MAIL_FROM,
   };
-  const mails = await (surroundings.startMails ?? startMailWorker)(
+  const mails = await (overrides.startMails ?? startMailWorker)(
     { databaseUrl, mail, publicUrl, logLevel: environment.LOG_LEVEL },
     (error) => {
       log.fatal({ err: error }, 'the mail worker failed');
       process.exit(1);
     },
   );
-  const longestWaitMs = surroundings.longestScrapeMs ?? LONGEST_SCRAPE_MS;
+  const longestWaitMs = overrides.longestScrapeMs ?? LONGEST_SCRAPE_MS;
   const admin = makeAccountAdmin(environment, database, mails.counts, longestWaitMs);
   const site = {
     database,
@@ -108,7 +108,7 @@ export async function assemble(
     requestLink: mails.requestLink,
     trustedProxies: trustLoopback(environment.TRUSTED_PROXIES),
     countSignIn: addSignInMetrics(admin.registry),
-    pauseForApi: surroundings.pauseForApi ?? (() => pause(API_PAUSE_MS)),
+    pauseForApi: overrides.pauseForApi ?? (() => pause(API_PAUSE_MS)),
   };
   const cells = newConnectionCells(mostConnections());
   const server = makeAccountServer(makeApp(site, log), cells, log);

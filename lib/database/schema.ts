@@ -90,7 +90,7 @@ export type TimedTable = (typeof TIMED_TABLES)[number];
 export const UPDATED_AT = 'updated_at';
 
 /** What a database has beyond the tables and columns that it must have. */
-export interface Optional {
+export interface OptionalSchema {
   readonly optionalTables: readonly OptionalTable[];
   /** Those of {@link TIMED_TABLES} that do not have it. */
   readonly withoutUpdatedAt: readonly TimedTable[];
@@ -100,7 +100,7 @@ export interface Optional {
  * Checks the tables of the catalogue; each of {@link OPTIONAL_TABLES} is checked if it exists.
  * @throws Error like {@link checkTables}
  */
-export async function checkCatalogue(database: Database): Promise<Optional> {
+export async function checkCatalogue(database: Database): Promise<OptionalSchema> {
   const found = await database.columns();
   const names = Object.keys(OPTIONAL_TABLES) as OptionalTable[];
   const optionalTables = names.filter((table) => found.has(table));

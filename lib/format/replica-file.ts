@@ -29,7 +29,7 @@ const SHAPE = {
 };
 
 /** Something that a replica keeps equal to a depot: the snapshot, or the keys. */
-export type FollowedPart = Members<typeof PART>;
+export type ReplicaPart = Members<typeof PART>;
 export type ReplicaState = Members<typeof SHAPE>;
 
 export const replicaFile = jsonFile(REPLICA_FILE, 1, SHAPE);

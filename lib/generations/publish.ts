@@ -20,7 +20,7 @@ import {
 import { compareGenerations } from './compare.ts';
 import { writeDifference } from './differences.ts';
 import { isIntact, isSameFile } from './files/checked-files.ts';
-import { place, writeNewFile } from './files/file-modes.ts';
+import { linkOrCopy, writeNewFile } from './files/file-modes.ts';
 import { syncFolder } from './files/replace-file.ts';
 import {
   currentId,
@@ -215,6 +215,6 @@ function linkUnchanged(
     if (old?.sha256 !== sha256 || isSameFile(earlier, written)) continue;
     if (!isIntact(previousDir, old)) continue;
     rmSync(written);
-    place(earlier, written);
+    linkOrCopy(earlier, written);
   }
 }

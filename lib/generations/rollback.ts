@@ -12,7 +12,7 @@ import { getOrAdd } from '../program/get-or-add.ts';
 import { counted } from '../program/printable.ts';
 import { compareGenerations } from './compare.ts';
 import { isIntact } from './files/checked-files.ts';
-import { place } from './files/file-modes.ts';
+import { linkOrCopy } from './files/file-modes.ts';
 import { checkId, findGeneration, generationDir, isCurrent, openIndexOf } from './generations.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
@@ -62,7 +62,7 @@ export async function rollbackTo(
     const { dir, clear } = beginGeneration(snapshotsDir);
     try {
       for (const { path: name } of manifest.files) {
-        place(path.join(source, name), path.join(dir, name));
+        linkOrCopy(path.join(source, name), path.join(dir, name));
       }
       const steps = { warn, checks: bytesOnly(isIntact), evenIfHeld: hold !== undefined };
       const publishAll = () => publish(snapshotsDir, dir, manifest, previous, steps);

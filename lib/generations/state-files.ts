@@ -9,13 +9,13 @@ import { utcNow } from '../program/utc-now.ts';
 import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';
 
-/** How a run ended. A run that published or found nothing new names the current generation. */
-export type Ending =
+/** What status.json says of the last run. One that published or found nothing new names the current generation. */
+export type StatusEntry =
   | { readonly outcome: 'published' | 'unchanged'; readonly id: string }
   | { readonly outcome: 'held' | 'refused' | 'failed'; readonly error: string };
 
 /** @throws Error if the status of a run that published or found nothing new cannot be written */
-export function saveStatus(snapshotsDir: string, end: Ending): void {
+export function saveStatus(snapshotsDir: string, end: StatusEntry): void {
   const finished_at = utcNow();
   try {
     makeSnapshotsFolder(snapshotsDir);

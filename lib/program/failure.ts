@@ -9,7 +9,7 @@ export interface ErrorWithExitCode extends Error {
 }
 
 /** 1 failed, 2 wrong usage or configuration, 3 refused or held, 4 locked. */
-type FailureCode = 1 | ErrorWithExitCode['exitCode'] | 2;
+type FailureCode = 1 | 2 | 3 | 4;
 
 /**
  * Makes a command, which prints its error.

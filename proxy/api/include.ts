@@ -3,7 +3,7 @@
  * cover. They are read before the generation is known, and resolved to its regions and types.
  */
 import type { Generation } from '../snapshot/generation.ts';
-import { listOf, ParameterError, type Parameters, shown } from './parameters.ts';
+import { listOf, ParameterError, type QueryParameters, shown } from './parameters.ts';
 
 export const INCLUDE_NAMES = ['include', 'prefer', 'cover_type'] as const;
 
@@ -36,7 +36,7 @@ const USUAL_TYPES = ['front', 'back', 'spine', 'disc', 'cart'];
  * @returns undefined if the request includes nothing
  * @throws ParameterError
  */
-export function includeOf(parameters: Parameters): Include | undefined {
+export function includeOf(parameters: QueryParameters): Include | undefined {
   const members = parameters.get('include')?.split(',') ?? [];
   const wrong = members.find((member) => !MEMBERS.includes(member));
   if (wrong !== undefined) {

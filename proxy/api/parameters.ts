@@ -22,7 +22,7 @@ export class ParameterError extends Error {
 }
 
 /** The parameters of a request by name. An empty value counts as absent. */
-export type Parameters = ReadonlyMap<string, string>;
+export type QueryParameters = ReadonlyMap<string, string>;
 
 /** In characters; an error repeats no more of a name or a value. */
 const LONGEST_NAME = 40;
@@ -33,7 +33,7 @@ const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
  * @param allowed the names of the parameters that the endpoint has
  * @throws ParameterError
  */
-export function readParameters(queryString: string, allowed: readonly string[]): Parameters {
+export function readParameters(queryString: string, allowed: readonly string[]): QueryParameters {
   const values = new Map<string, string>();
   if (queryString === '') return values;
   const seen = new Set<string>();
@@ -111,14 +111,19 @@ export interface Paging {
 }
 
 /** @throws ParameterError */
-export function pagingOf(parameters: Parameters): Paging {
+export function pagingOf(parameters: QueryParameters): Paging {
   return {
     page: integer(parameters, 'page', 1, Number.MAX_SAFE_INTEGER),
     perPage: integer(parameters, 'per_page', DEFAULT_PER_PAGE, LARGEST_PER_PAGE),
   };
 }
 
-function integer(parameters: Parameters, name: string, fallback: number, largest: number): number {
+function integer(
+  parameters: QueryParameters,
+  name: string,
+  fallback: number,
+  largest: number,
+): number {
   const text = parameters.get(name);
   if (text === undefined) return fallback;
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
@@ -142,7 +147,7 @@ export interface Batch {
  * @returns the batch of ids; undefined if the request has none
  * @throws ParameterError
  */
-export function idsOf(parameters: Parameters): Batch | undefined {
+export function idsOf(parameters: QueryParameters): Batch | undefined {
   const entries = parameters.get('ids')?.split(',');
   if (entries === undefined) return undefined;
   const ids: Id[] = [];
@@ -158,7 +163,7 @@ export function idsOf(parameters: Parameters): Batch | undefined {
  * @returns the batch of slugs; undefined if the request has none
  * @throws ParameterError
  */
-export function slugsOf(parameters: Parameters): Batch | undefined {
+export function slugsOf(parameters: QueryParameters): Batch | undefined {
   const entries = parameters.get('slugs')?.split(',');
   if (entries === undefined) return undefined;
   if (entries.length <= MOST_ENTRIES && entries.every((entry) => PATH.test(entry))) {
@@ -177,7 +182,7 @@ export function slugsOf(parameters: Parameters): Batch | undefined {
  * @throws ParameterError
  */
 export function listOf(
-  parameters: Parameters,
+  parameters: QueryParameters,
   name: string,
   most: number,
   noun: string,
@@ -203,7 +208,7 @@ const MOST_PLATFORMS = 8;
 const YEARS = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
 /** @throws ParameterError */
-export function searchOf(parameters: Parameters): Query {
+export function searchOf(parameters: QueryParameters): Query {
   const sort = parameters.get('sort') ?? 'title_asc';
   if (!isOneOf(SORTS, sort))
     throw new ParameterError('sort', `sort must be one of ${SORTS.join(', ')}`);
@@ -224,16 +229,16 @@ export function searchOf(parameters: Parameters): Query {
 }
 
 /** The slugs in `platform`. @throws ParameterError */
-function platformsOf(parameters: Parameters): readonly string[] | undefined {
+function platformsOf(parameters: QueryParameters): readonly string[] | undefined {
   return listOf(parameters, 'platform', MOST_PLATFORMS, 'slugs, ids or names of platforms');
 }
 
 /** The filters that lists of games have, too. @throws ParameterError */
-export function filtersOf(parameters: Parameters): Pick<Query, 'year' | 'has_cover'> {
+export function filtersOf(parameters: QueryParameters): Pick<Query, 'year' | 'has_cover'> {
   return { year: yearsOf(parameters), has_cover: flagOf(parameters, 'has_cover') };
 }
 
-function yearsOf(parameters: Parameters): Years | undefined {
+function yearsOf(parameters: QueryParameters): Years | undefined {
   const text = parameters.get('year');
   if (text === undefined) return undefined;
   const [, from, to = from] = YEARS.exec(text) ?? [];
@@ -244,7 +249,7 @@ function yearsOf(parameters: Parameters): Years | undefined {
   );
 }
 
-function flagOf(parameters: Parameters, name: string): boolean | undefined {
+function flagOf(parameters: QueryParameters, name: string): boolean | undefined {
   const text = parameters.get(name);
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
@@ -252,7 +257,7 @@ function flagOf(parameters: Parameters, name: string): boolean | undefined {
 }
 
 /** @throws ParameterError */
-export function facetsOf(parameters: Parameters): readonly FacetName[] {
+export function facetsOf(parameters: QueryParameters): readonly FacetName[] {
   const names = listOf(parameters, 'facets', FACETS.length, 'names') ?? [];
   for (const name of names) {
     if (!isOneOf(FACETS, name)) {
@@ -284,7 +289,7 @@ export interface MatchRequest {
 }
 
 /** @throws ParameterError */
-export function matchOf(parameters: Parameters): MatchRequest {
+export function matchOf(parameters: QueryParameters): MatchRequest {
   const ids = parameters.get('ids')?.split('/');
   const names = parameters.get('names')?.split('/');
   const platforms = platformsOf(parameters) ?? [];

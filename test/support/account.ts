@@ -9,7 +9,7 @@ import {
   assemble,
   CHECKS,
   listen,
-  type Surroundings,
+  type Overrides,
   stop,
   VARIABLES,
 } from '#keys/account/assemble.ts';
@@ -70,7 +70,7 @@ export type OwnPages = Awaited<ReturnType<typeof openPages>>;
 export async function openPages(
   databaseUrl: string,
   environment: Texts = {},
-  surroundings: Surroundings = {},
+  overrides: Overrides = {},
 ) {
   const settings = readEnvironment(
     VARIABLES,
@@ -85,9 +85,9 @@ export async function openPages(
     working = working.then(() => loops?.now());
     return working;
   };
-  const startMails: Surroundings['startMails'] = async ({ mail, publicUrl }) => {
+  const startMails: Overrides['startMails'] = async ({ mail, publicUrl }) => {
     const counts = { links: 0, sent: 0, failed: 0 };
-    const database = await (surroundings.openDatabase ?? openDatabase)(databaseUrl);
+    const database = await (overrides.openDatabase ?? openDatabase)(databaseUrl);
     const work = {
       database,
       mailer: makeMailer(mail),
@@ -117,7 +117,7 @@ export async function openPages(
       },
     };
   };
-  const parts = await assemble(settings, logger, { startMails, ...surroundings });
+  const parts = await assemble(settings, logger, { startMails, ...overrides });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= stop(parts, 0);

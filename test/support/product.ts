@@ -16,7 +16,7 @@ import { type DecidedState, encodeKeys } from '#lib/format/keys-file.ts';
 import { KEYS_FILE } from '#lib/format/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import type { Invocation } from '#lib/program/invocation.ts';
-import { assemble, type Intervals, type Surroundings } from '#proxy/assemble.ts';
+import { assemble, type Intervals, type Overrides } from '#proxy/assemble.ts';
 import { VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
 import { prepareSite, SITE_VARIABLES } from '#site/site.ts';
 import { SITE } from '#test/catalogue/make-sample.ts';
@@ -264,7 +264,7 @@ export async function startProxy(
   snapshotsDir: string,
   environment: Texts = {},
   intervals: Intervals = OFTEN,
-  surroundings: Surroundings = {},
+  overrides: Overrides = {},
 ): Promise<OwnProxy> {
   const log = makeLog();
   const variables = proxyVariables(snapshotsDir, environment);
@@ -273,7 +273,7 @@ export async function startProxy(
   const proxy = await assemble(settings, logger, {
     site: prepareSite(settings),
     intervals,
-    ...surroundings,
+    ...overrides,
   });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {

@@ -11,7 +11,7 @@ import { MAIL_CHECKS } from '../../../keys/mail/mailer.ts';
 import { inspectEnvironment } from '../../../lib/program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../../lib/program/environment/variables.ts';
 import { checkReadableFolder } from '../../../lib/program/folders.ts';
-import type { Check, Program, Scene } from '../check.ts';
+import type { Check, CheckContext, Program } from '../check.ts';
 
 /** In the checkout, or in the installed package. */
 const EXAMPLE = path.relative('', path.join(import.meta.dirname, '../../../.env.example'));
@@ -35,8 +35,8 @@ const RESTRICTED: Readonly<Partial<Record<VariableName, readonly Program[]>>> = 
 /** Reads and checks every variable as the programs do. */
 export function readConfiguration(
   programs: readonly Program[],
-  variables: Scene['variables'],
-): Pick<Scene, 'values' | 'faults'> {
+  variables: CheckContext['variables'],
+): Pick<CheckContext, 'values' | 'faults'> {
   const names = (Object.keys(VARIABLES) as VariableName[]).filter(
     (name) => RESTRICTED[name]?.some((program) => programs.includes(program)) ?? true,
   );

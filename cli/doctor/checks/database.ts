@@ -19,7 +19,13 @@ import { messageOf } from '../../../lib/program/failure.ts';
 import { parseExactly, printableJson } from '../../../lib/program/printable.ts';
 import { SILENT } from '../../../lib/program/progress.ts';
 import { readStoredBody } from '../../../proxy/read-stored-body.ts';
-import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
+import {
+  type Check,
+  type Findings,
+  requireDatabase,
+  requireValue,
+  SkippedError,
+} from '../check.ts';
 
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
 const GAMES = 3;
@@ -30,15 +36,15 @@ export const database: Check = {
   name: 'database',
   programs: ['schedule', 'account'],
   fix: 'Try the same address: mariadb --host=HOST --port=PORT --user=USER --password NAME. Then correct DATABASE_URL in .env.',
-  async run(scene, { ok, warn, error }) {
-    const url = requireValue(scene, 'DATABASE_URL');
+  async run(context, { ok, warn, error }) {
+    const url = requireValue(context, 'DATABASE_URL');
     const opened = await openDatabase(url, TIMEOUTS).catch((cause) => {
       // The command of `fix` asks a server: it is no use for a file, or for an address that cannot be parsed.
       if (!url.startsWith('sqlite:') && !(cause instanceof ConfigurationError)) throw cause;
       error(messageOf(cause), 'Correct DATABASE_URL in .env.');
     });
     if (opened === undefined) return;
-    scene.database = opened;
+    context.database = opened;
     if (opened.kind === 'mysql') {
       const [row = []] = await opened.rows('SELECT VERSION(), CURRENT_USER(), DATABASE()');
       ok(`The server, version ${row[0]}, is open, as ${row[1]} in ${row[2]}.`);
@@ -64,18 +70,18 @@ export const sample: Check = {
   name: 'sample records',
   programs: ['schedule'],
   fix: 'Create or change the view or table that the message names, as README.md shows, then run: cover-catalogue generate --dry-run',
-  async run(scene, findings) {
+  async run(context, findings) {
     const { ok, warn } = findings;
-    const source = requireDatabase(scene);
+    const source = requireDatabase(context);
     const settings = {
-      site_url: requireValue(scene, 'SITE_URL'),
-      site_language: requireValue(scene, 'SITE_LANGUAGE'),
-      files_url: requireValue(scene, 'FILES_URL'),
+      site_url: requireValue(context, 'SITE_URL'),
+      site_language: requireValue(context, 'SITE_LANGUAGE'),
+      files_url: requireValue(context, 'FILES_URL'),
     };
     await checkCatalogue(source);
     const { games, conditions } = await chooseRows(source, findings);
     if (games.length === 0) {
-      throw new CannotRun('The table games has no rows.', 'Add games, or fix the view.');
+      throw new SkippedError('The table games has no rows.', 'Add games, or fix the view.');
     }
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
@@ -149,9 +155,9 @@ export const keys: Check = {
   name: 'tables of API keys',
   programs: ['schedule', 'account'],
   fix: 'Run as a user with all rights: cover-catalogue keys list. It creates what is missing.',
-  async run(scene, { ok, warn, error }) {
-    const source = requireDatabase(scene);
-    const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
+  async run(context, { ok, warn, error }) {
+    const source = requireDatabase(context);
+    const snapshotsDir = requireValue(context, 'SNAPSHOTS_DIR');
     const file = path.join(snapshotsDir, KEYS_FILE);
     if (!(await source.columns()).has('api_keys')) {
       if (existsSync(file)) {
@@ -161,7 +167,7 @@ export const keys: Check = {
         );
         return;
       }
-      throw new CannotRun(
+      throw new SkippedError(
         'There are no tables of API keys yet: the API would answer 503 "No API keys yet".',
         'Run "cover-catalogue keys list", which creates them, and then "cover-catalogue keys issue".',
       );
@@ -175,7 +181,7 @@ export const keys: Check = {
         'Restore the backup before you issue or approve keys: see operations/runbooks/restore.md. If there is none, run "cover-catalogue keys accept-loss".',
       );
     }
-    if (!scene.programs.includes('account')) return;
+    if (!context.programs.includes('account')) return;
     if (!(await hasAccounts(source))) {
       error(
         'A table or view "accounts" with the columns id, email, name and role does not exist or may not be read: nobody can sign in.',

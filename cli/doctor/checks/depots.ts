@@ -9,7 +9,7 @@ import {
   type ReleaseKind,
 } from '../../../lib/format/release.ts';
 import { currentId } from '../../../lib/generations/generations.ts';
-import { type Check, type Findings, requireValue, type Scene } from '../check.ts';
+import { type Check, type CheckContext, type Findings, requireValue } from '../check.ts';
 
 /** A transfer fails after this time without progress. */
 const STALL_MS = 8_000;
@@ -20,28 +20,28 @@ export const depots: Check = {
   name: 'depots',
   programs: ['schedule', 'replica'],
   fix: 'Try the address with the tools of its kind, such as ls, aws s3 ls or curl, as the user of the program.',
-  async run(scene, findings) {
-    const { programs, variables: environment } = scene;
-    const push = programs.includes('schedule') ? requireValue(scene, 'SNAPSHOT_PUSH') : '';
-    const from = programs.includes('replica') ? requireValue(scene, 'REPLICA_FROM') : '';
+  async run(context, findings) {
+    const { programs, variables: environment } = context;
+    const push = programs.includes('schedule') ? requireValue(context, 'SNAPSHOT_PUSH') : '';
+    const from = programs.includes('replica') ? requireValue(context, 'REPLICA_FROM') : '';
     const options = { environment, stallMs: STALL_MS };
     const opened: [Depot, ReleaseKind][] = [push, from]
       .filter((address) => address !== '' && !isApiAddress(address))
       .map((address) => [openDepot(address, options), 'snapshot']);
-    const ofKeys = requireValue(scene, 'KEYS_DEPOT');
+    const ofKeys = requireValue(context, 'KEYS_DEPOT');
     const others = { SNAPSHOT_PUSH: push, REPLICA_FROM: from };
     const keys = openKeysDepot(ofKeys, others, options);
     if (keys !== undefined) opened.push([keys, 'keys']);
     if (opened.length === 0)
       findings.ok('No folder, bucket or web server is configured as a depot.');
     for (const [depot, kind] of opened) {
-      await checkDepot(scene, depot, kind, findings).finally(() => depot.close());
+      await checkDepot(context, depot, kind, findings).finally(() => depot.close());
     }
   },
 };
 
 async function checkDepot(
-  scene: Scene,
+  context: CheckContext,
   depot: Depot,
   kind: ReleaseKind,
   { ok, warn }: Findings,
@@ -55,7 +55,7 @@ async function checkDepot(
   }
   const { id, released_at } = parseRelease(bytes, kind);
   const text = `${depot.name} has ${id}, released at ${released_at ?? 'an unknown time'}`;
-  const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR'));
+  const current = currentId(requireValue(context, 'SNAPSHOTS_DIR'));
   const age = released_at === null ? 0 : Date.now() - Date.parse(released_at);
   if (isKeys ? age <= OLDEST_KEYS_MS : current === id) ok(`${text}.`);
   else if (isKeys) warn(`${text}, but keys are released every few seconds.`, fix);

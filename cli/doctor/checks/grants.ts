@@ -19,9 +19,9 @@ export const grants: Check = {
   name: 'grants',
   programs: ['schedule', 'account'],
   fix: 'Run as an administrator: SHOW GRANTS FOR the user of DATABASE_URL; then grant what README.md and operations/keys.md list.',
-  async run(scene, { ok, warn, error }) {
-    const { programs } = scene;
-    const database = requireDatabase(scene);
+  async run(context, { ok, warn, error }) {
+    const { programs } = context;
+    const database = requireDatabase(context);
     if (database.kind === 'sqlite') {
       ok('SQLite has no users: the permissions of its file decide.');
       return;

@@ -15,8 +15,8 @@ export const mail: Check = {
   name: 'mail server',
   programs: ['account'],
   fix: 'Try the same address: openssl s_client -starttls smtp -connect HOST:PORT. Then correct SMTP_URL in .env.',
-  async run(scene, { ok, warn, error }) {
-    const smtpUrl = requireValue(scene, 'SMTP_URL');
+  async run(context, { ok, warn, error }) {
+    const smtpUrl = requireValue(context, 'SMTP_URL');
     if (smtpUrl === '') {
       warn(
         'SMTP_URL is not set: e-mails are written to files, and nobody receives them.',
@@ -41,8 +41,8 @@ export const certificate: Check = {
   name: 'certificate',
   programs: ['proxy', 'account'],
   fix: 'Look at it: openssl s_client -connect HOST:443 < /dev/null. Renew it with: certbot renew',
-  async run(scene, { ok, warn, error }) {
-    const url = new URL(requireValue(scene, 'PUBLIC_URL'));
+  async run(context, { ok, warn, error }) {
+    const url = new URL(requireValue(context, 'PUBLIC_URL'));
     if (url.protocol !== 'https:') {
       ok('PUBLIC_URL is not an https address, so there is no certificate.');
       return;

@@ -2,7 +2,7 @@
 import { currentId } from '../../../lib/generations/generations.ts';
 import { type AdminProgram, adminPortOf } from '../../../lib/program/admin/program-admin.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
-import { type Check, type Findings, requireValue, type Scene } from '../check.ts';
+import { type Check, type CheckContext, type Findings, requireValue } from '../check.ts';
 
 /** `schedule` confirms the keys every two seconds, and a replica every second. */
 const OLD_KEYS_SECONDS = 60;
@@ -19,7 +19,7 @@ interface State {
   readonly keys_age_seconds: number | null;
 }
 
-export const proxy = programCheck('running proxy', 'proxy', (state, scene, { warn }) => {
+export const proxy = programCheck('running proxy', 'proxy', (state, context, { warn }) => {
   const { snapshot, keys, keys_age_seconds: age } = state;
   if (keys === 0) {
     warn(
@@ -32,7 +32,7 @@ export const proxy = programCheck('running proxy', 'proxy', (state, scene, { war
       'Start "cover-catalogue schedule" (or, on a replica, "cover-catalogue replica"), and look at its log.',
     );
   }
-  const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR'));
+  const current = currentId(requireValue(context, 'SNAPSHOTS_DIR'));
   if (snapshot === null || snapshot === current) return;
   warn(
     `The proxy serves ${snapshot}, but ${current ?? 'nothing'} is current in SNAPSHOTS_DIR.`,
@@ -55,19 +55,19 @@ export const replica = programCheck('running replica', 'replica');
 function programCheck(
   name: string,
   program: AdminProgram,
-  examine: (state: State, scene: Scene, findings: Findings) => void = () => {},
+  examine: (state: State, context: CheckContext, findings: Findings) => void = () => {},
 ): Check {
   const what = `"cover-catalogue ${program}"`;
   return {
     name,
     programs: [program],
     fix: `Look at its log: journalctl -u cover-catalogue-${program} -n 50`,
-    async run(scene, findings) {
+    async run(context, findings) {
       const { ok, warn, error } = findings;
-      const host = requireValue(scene, 'ADMIN_HOST');
+      const host = requireValue(context, 'ADMIN_HOST');
       // A server may listen on all addresses; a client connects to one.
       const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-      const port = adminPortOf(program, requireValue(scene, 'ADMIN_PORT'));
+      const port = adminPortOf(program, requireValue(context, 'ADMIN_PORT'));
       const url = `http://${target.includes(':') ? `[${target}]` : target}:${port}/readyz`;
       let text: string;
       try {
@@ -92,7 +92,7 @@ function programCheck(
       for (const [where, fault] of errorsIn(state)) {
         error(`${what} reports "${where}": ${fault}`, 'Correct what the message names.');
       }
-      examine(state, scene, findings);
+      examine(state, context, findings);
     },
   };
 }

@@ -18,7 +18,13 @@ import {
 import { KEPT_GENERATIONS } from '../../../lib/generations/prune.ts';
 import { readBoundedFileSync } from '../../../lib/program/files/bounded-file.ts';
 import { closestExisting } from '../../../lib/program/folders.ts';
-import { CannotRun, type Check, type Findings, requireValue, type Scene } from '../check.ts';
+import {
+  type Check,
+  type CheckContext,
+  type Findings,
+  requireValue,
+  SkippedError,
+} from '../check.ts';
 
 const execute = promisify(execFile);
 /** The bit of a folder that lets a user reach what is in it. */
@@ -34,8 +40,8 @@ export const snapshots: Check = {
   name: 'snapshots folder',
   programs: ['schedule', 'proxy', 'replica'],
   fix: 'Look at its permissions: ls -la SNAPSHOTS_DIR. See "Users and file permissions" in operations/install.md.',
-  async run(scene, findings) {
-    const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
+  async run(context, findings) {
+    const snapshotsDir = path.resolve(requireValue(context, 'SNAPSHOTS_DIR'));
     const id = currentId(snapshotsDir);
     if (id !== undefined) findings.ok(`The current generation is ${id}.`);
     else {
@@ -44,14 +50,14 @@ export const snapshots: Check = {
         'Run "cover-catalogue generate" (or, on a replica, "cover-catalogue replica").',
       );
     }
-    if (!scene.programs.includes('proxy')) return;
-    checkExplorerKey(scene, path.join(snapshotsDir, KEYS_FILE), findings);
-    await checkProxyUser(scene, snapshotsDir, findings);
+    if (!context.programs.includes('proxy')) return;
+    checkExplorerKey(context, path.join(snapshotsDir, KEYS_FILE), findings);
+    await checkProxyUser(context, snapshotsDir, findings);
   },
 };
 
 /** A key that was revoked or rotated closes the pages that use it; only their visitors would notice. */
-function checkExplorerKey({ values }: Scene, file: string, { error }: Findings): void {
+function checkExplorerKey({ values }: CheckContext, file: string, { error }: Findings): void {
   const { EXPLORER_KEY: key = '' } = values;
   if (key === '' || !existsSync(file)) return;
   const keys = parseKeys(readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8'));
@@ -68,7 +74,7 @@ function checkExplorerKey({ values }: Scene, file: string, { error }: Findings):
  * lists are not considered.
  */
 async function checkProxyUser(
-  { proxyUser }: Scene,
+  { proxyUser }: CheckContext,
   snapshotsDir: string,
   { ok, error }: Findings,
 ): Promise<void> {
@@ -76,7 +82,7 @@ async function checkProxyUser(
   // The proxy creates this folder, or an administrator does so for the user of the proxy.
   const owner = proxyUser ?? statSync(ownFolder, { throwIfNoEntry: false })?.uid;
   if (owner === undefined) {
-    throw new CannotRun(
+    throw new SkippedError(
       'It is not known which user the proxy runs as, so its permissions were not checked.',
       'Name the user with --proxy-user, or run the doctor again after the first start of the proxy.',
     );
@@ -139,8 +145,8 @@ export const space: Check = {
   name: 'disk space',
   programs: ['schedule', 'proxy', 'replica'],
   fix: 'Look at the disk: df -h SNAPSHOTS_DIR.',
-  async run(scene, findings) {
-    const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
+  async run(context, findings) {
+    const snapshotsDir = path.resolve(requireValue(context, 'SNAPSHOTS_DIR'));
     const { bavail, bsize } = statfsSync(closestExisting(snapshotsDir));
     checkSpace(snapshotsDir, bavail * bsize, findings);
   },

@@ -128,7 +128,7 @@ export function hasModes(
  * Puts a file into a generation that is being built: as a hard link, or as a synced copy where links are
  * not supported or the file has other permissions than new files get.
  */
-export function place(file: string, target: string): void {
+export function linkOrCopy(file: string, target: string): void {
   const modes = modesIn(path.dirname(target));
   if (hasModes(statSync(file), modes.file, modes)) {
     try {

@@ -7,8 +7,8 @@ import { isGenerationId } from '../../../lib/format/layout.ts';
 import { listHead, pageTail, RECORD_SEPARATOR } from '../../../lib/format/pack.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { CLIENT, type Client } from '../changes/turns.ts';
-import { PAGING_NAMES, ParameterError, type Parameters, pagingOf } from '../parameters.ts';
-import { type Asker, makeResource, makeRoute, type PageLinks, type Route } from './route.ts';
+import { PAGING_NAMES, ParameterError, pagingOf, type QueryParameters } from '../parameters.ts';
+import { makeResource, makeRoute, type PageLinks, type Requester, type Route } from './route.ts';
 
 /** How often to look whether a client that waits has left. */
 const LOOK_MS = 50;
@@ -37,7 +37,7 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
 
 /** Calls a function of another thread, which can see in its argument whether the client has left. */
 async function whileThere<Result>(
-  socket: Asker['socket'],
+  socket: Requester['socket'],
   call: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -54,7 +54,7 @@ async function whileThere<Result>(
 }
 
 /** @throws ParameterError */
-function sinceOf(parameters: Parameters): string {
+function sinceOf(parameters: QueryParameters): string {
   const since = parameters.get('since');
   if (isGenerationId(since)) return since;
   throw new ParameterError(

@@ -97,8 +97,8 @@ function matchBody(
     if (found === undefined) body.addText('null');
     else addGame(found.game, regions);
     body.addText(',"candidates":[');
-    candidates.forEach(({ kind, game }, place) => {
-      body.addText(`${place === 0 ? '' : ','}{"match":"${kind}","game":`);
+    candidates.forEach(({ kind, game }, index) => {
+      body.addText(`${index === 0 ? '' : ','}{"match":"${kind}","game":`);
       addGame(game, regions);
       body.addText('}');
     });

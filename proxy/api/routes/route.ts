@@ -14,7 +14,7 @@ import {
 import { headerLines, JSON_TYPE } from '../../http/response.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { Page } from '../bodies.ts';
-import { PAGING_NAMES, type Parameters, readParameters } from '../parameters.ts';
+import { PAGING_NAMES, type QueryParameters, readParameters } from '../parameters.ts';
 
 export const ROUTES = [
   'platforms',
@@ -49,11 +49,11 @@ export interface Route<Found = Resource | Promise<LaterResource>> {
    */
   readonly prepare: (
     queryString: string,
-  ) => (generation: Generation, asker?: Asker) => Found | undefined;
+  ) => (generation: Generation, requester?: Requester) => Found | undefined;
 }
 
 /** Who has sent a request: what takes long is shared fairly among keys, and given up if the client leaves. */
-export interface Asker {
+export interface Requester {
   readonly key?: KeyRecord['id'] | undefined;
   readonly socket?: ApiRequest['socket'];
 }
@@ -68,7 +68,7 @@ export type LaterResource = Resource | 'sinceGone' | 'busy';
 export function makeRoute<Found>(
   name: RouteName,
   allowed: readonly string[],
-  prepare: (parameters: Parameters) => ReturnType<Route<Found>['prepare']>,
+  prepare: (parameters: QueryParameters) => ReturnType<Route<Found>['prepare']>,
 ): Route<Found> {
   return { name, prepare: (queryString) => prepare(readParameters(queryString, allowed)) };
 }
@@ -123,7 +123,7 @@ export function makeResource(
  * @param path the path after the base
  * @param parameters those of the request; the links repeat them
  */
-export type PageLinks = (path: string, parameters: Parameters, page: Page) => string;
+export type PageLinks = (path: string, parameters: QueryParameters, page: Page) => string;
 
 /** @param publicUrl the address at which clients reach the proxy; '' for links without a host */
 export function makePageLinks(publicUrl: string): PageLinks {

@@ -104,8 +104,8 @@ function addRequestMetrics(registry: Registry, read: () => RequestTotals): void 
   });
   const refused = 'Requests that were refused, by reason';
   addCounters(registry, 'api_refusals_total', refused, 'reason', () => read().refusals);
-  const hot = 'Responses whose body was in memory';
-  addCounter(registry, 'api_hot_responses_total', hot, () => read().cached);
+  const cachedHelp = 'Responses whose body was in memory';
+  addCounter(registry, 'api_hot_responses_total', cachedHelp, () => read().cached);
 }
 
 /**

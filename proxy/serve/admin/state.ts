@@ -6,7 +6,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS } from '../../../lib/format/layout.ts';
-import type { FollowedPart, ReplicaState } from '../../../lib/format/replica-file.ts';
+import type { ReplicaPart, ReplicaState } from '../../../lib/format/replica-file.ts';
 import { readHoldFile } from '../../../lib/generations/hold.ts';
 import { readReplicaState, readStatus } from '../../../lib/generations/state-files.ts';
 import type { KeyStore } from '../../admit/keys/key-store.ts';
@@ -103,7 +103,7 @@ function healthOf({ snapshot, keys }: ReplicaState) {
 }
 
 /** How a part of a replica is doing. Its age is since it was last equal to its depot. */
-function healthOfPart({ from, current_as_of: time, error, refused }: FollowedPart) {
+function healthOfPart({ from, current_as_of: time, error, refused }: ReplicaPart) {
   const age_seconds = secondsSince(time === null ? undefined : Date.parse(time));
   return { from, age_seconds, error, refused };
 }

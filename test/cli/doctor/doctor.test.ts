@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { CannotRun, type Check, type Scene } from '#cli/doctor/check.ts';
+import { type Check, type CheckContext, SkippedError } from '#cli/doctor/check.ts';
 import { runCheck, runDoctor } from '#cli/doctor.ts';
 import { exportKeys } from '#keys/export/export-keys.ts';
 import { issueKey } from '#keys/lifecycle/reviews.ts';
@@ -25,11 +25,11 @@ test.each<[string, Check['run'], object]>([
   ['hangs', () => new Promise(() => {}), { level: 'error', text: expect.stringContaining('0.02') }],
   [
     'lacks something',
-    () => Promise.reject(new CannotRun('no database', 'open it')),
+    () => Promise.reject(new SkippedError('no database', 'open it')),
     { level: 'skipped', text: 'no database', fix: 'open it' },
   ],
 ])('a check that %s becomes a finding', async (_, run, expected) => {
-  const scene: Scene = {
+  const context: CheckContext = {
     values: {},
     faults: [],
     variables: {},
@@ -37,7 +37,7 @@ test.each<[string, Check['run'], object]>([
     proxyUser: undefined,
   };
   const check = { name: 'check', programs: [], fix: 'type this', run };
-  expect(await runCheck(check, scene, 20)).toMatchObject([expected]);
+  expect(await runCheck(check, context, 20)).toMatchObject([expected]);
 });
 
 test('a complete installation has one error if no schedule runs, and the doctor changes nothing', async () => {

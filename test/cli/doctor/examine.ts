@@ -1,6 +1,6 @@
 /** Runs one check of `cover-catalogue doctor`. */
 
-import type { Check, Finding, Program, Scene } from '#cli/doctor/check.ts';
+import type { Check, CheckContext, Finding, Program } from '#cli/doctor/check.ts';
 import { readConfiguration } from '#cli/doctor/checks/configuration.ts';
 import { keys, sample } from '#cli/doctor/checks/database.ts';
 import { grants } from '#cli/doctor/checks/grants.ts';
@@ -19,17 +19,18 @@ export async function examine(
   proxyUser?: string,
 ): Promise<readonly Finding[]> {
   const { DATABASE_URL: url } = variables;
-  const scene: Scene = {
+  const context: CheckContext = {
     ...readConfiguration(programs, variables),
     variables,
     programs,
     proxyUser,
   };
-  if (NEEDS_DATABASE.includes(check) && url !== undefined) scene.database = await openDatabase(url);
+  if (NEEDS_DATABASE.includes(check) && url !== undefined)
+    context.database = await openDatabase(url);
   try {
-    return await runCheck(check, scene, LIMIT_MS);
+    return await runCheck(check, context, LIMIT_MS);
   } finally {
-    await scene.database?.close();
+    await context.database?.close();
   }
 }
 

@@ -82,7 +82,7 @@ describe('a current that does not point to a generation', () => {
       await proxy.refresh();
       await proxy.refresh();
       expect(proxy.log().trimEnd().split('\n').at(-1)).toMatch(FAULT);
-      expect(times(proxy, 'cannot follow the snapshot')).toBe(number + 1);
+      expect(times(proxy, 'cannot read the current snapshot')).toBe(number + 1);
       expect(await statusFor(proxy)).toBe(200);
       const state = { ready: true, snapshot: path.basename(before), refused: null };
       expect(await readiness(proxy)).toMatchObject(state);
