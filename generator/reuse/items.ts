@@ -3,7 +3,7 @@
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
  * values of columns continue the numbering of the earlier run.
  */
-import type { Columns, Column as StoredColumn } from '../../lib/format/index/columns.ts';
+import type { Columns, StoredColumn } from '../../lib/format/index/columns.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
 import type { Covers, Games, Items, Rows } from '../rows/catalogue.ts';

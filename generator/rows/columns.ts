@@ -1,5 +1,6 @@
 /** Columns that lead from one space of numbers to another. At run time, a column is a typed array. */
 import { firstIndexNear } from '../../lib/format/index/arrays.ts';
+import type { StoredColumn } from '../../lib/format/index/columns.ts';
 import { NONE, type None } from './numbers.ts';
 
 /** For each number of one space, a number of another. */
@@ -8,11 +9,9 @@ export type Column<From extends number, To extends number> = Iterable<To> & {
   forEach(call: (value: To, from: From) => void): void;
 } & { [At in From]: To };
 
-type NumberArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
-
 /** A column over numbers that are in a space already. */
 export function columnOf<From extends number, To extends number>(
-  numbers: NumberArray,
+  numbers: StoredColumn | Float64Array,
 ): Column<From, To> {
   return numbers as unknown as Column<From, To>;
 }

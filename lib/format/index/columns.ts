@@ -20,8 +20,8 @@ const LONGEST_DIRECTORY = 65_536;
 const TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i32: Int32Array };
 type ColumnTypes = { u8: Uint8Array; u16: Uint16Array; u32: Uint32Array; i32: Int32Array };
 type TypeName = keyof ColumnTypes;
-export type Column = ColumnTypes[TypeName];
-export type Columns = Readonly<Record<string, Column>>;
+export type StoredColumn = ColumnTypes[TypeName];
+export type Columns = Readonly<Record<string, StoredColumn>>;
 const isEntry = withMembers({
   type: oneOf('u8', 'u16', 'u32', 'i32'),
   start: isCount,
@@ -75,7 +75,7 @@ export function* encodeColumns(content: object): Generator<Uint8Array> {
 function columnsOf(content: object, group = ''): Columns {
   const found = Object.entries(content).flatMap(([name, value]) =>
     ArrayBuffer.isView(value)
-      ? [[group + name, value as Column]]
+      ? [[group + name, value as StoredColumn]]
       : Object.entries(columnsOf(value, `${group}${name}.`)),
   );
   return Object.fromEntries(found);
@@ -127,7 +127,7 @@ export function viewColumns(file: Uint8Array, name: string): Columns {
     throw damaged(name, `its directory of ${directoryBytes} bytes does not fit`);
   }
   const dataStart = HEAD_BYTES + directoryBytes;
-  const columns: Record<string, Column> = {};
+  const columns: Record<string, StoredColumn> = {};
   const directory = bytes.subarray(HEAD_BYTES, dataStart);
   for (const [column, entry] of Object.entries(parseObject(directory, `${name} (directory)`))) {
     const fits =
@@ -142,7 +142,7 @@ export function viewColumns(file: Uint8Array, name: string): Columns {
   return columns;
 }
 
-function typeOf(column: Column): TypeName {
+function typeOf(column: StoredColumn): TypeName {
   for (const [name, Type] of Object.entries(TYPES)) {
     if (column instanceof Type) return name as TypeName;
   }

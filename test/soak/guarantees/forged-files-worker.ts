@@ -5,7 +5,7 @@
  */
 import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Column } from '#lib/format/index/columns.ts';
+import type { StoredColumn } from '#lib/format/index/columns.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { makeFindRoute } from '#proxy/api/routes/find-route.ts';
@@ -18,14 +18,14 @@ import { type Files, forge } from './forged-files.ts';
 function strictly<T extends object>(columns: T): T {
   return Object.fromEntries(
     Object.entries(columns).map(([name, value]) => {
-      if (ArrayBuffer.isView(value)) return [name, strictColumn(value as Column, name)];
+      if (ArrayBuffer.isView(value)) return [name, strictColumn(value as StoredColumn, name)];
       const isObject = typeof value === 'object' && value !== null && value.constructor === Object;
       return [name, isObject ? strictly(value) : value];
     }),
   ) as T;
 }
 
-function strictColumn<T extends Column>(column: T, name: string): T {
+function strictColumn<T extends StoredColumn>(column: T, name: string): T {
   return new Proxy(column, {
     get(target, key) {
       if (key === 'subarray') {

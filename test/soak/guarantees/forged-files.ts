@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
-import { type Column, encodeColumns, viewColumns } from '#lib/format/index/columns.ts';
+import { encodeColumns, type StoredColumn, viewColumns } from '#lib/format/index/columns.ts';
 import { generationId, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import {
   contentHash,
@@ -28,7 +28,7 @@ export interface Forgery {
 type Change = (file: Uint8Array, random: Random) => Uint8Array;
 
 const aligned = (bytes: Uint8Array) => new Uint8Array(bytes);
-const encode = (columns: Record<string, Column>) =>
+const encode = (columns: Record<string, StoredColumn>) =>
   aligned(Buffer.concat([...encodeColumns(columns)]));
 
 /** A number that often causes errors, or one near the original. */
@@ -40,7 +40,7 @@ function oddNumber(random: Random, before: number, count: number): number {
   ]);
 }
 
-function changeValues(column: Column, random: Random): void {
+function changeValues(column: StoredColumn, random: Random): void {
   const { length } = column;
   if (length === 0) return;
   const at = random.below(length);

@@ -3,7 +3,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { checkFilters, checkRecordIndex, checkWords } from '#lib/format/index/checks.ts';
-import type { Column } from '#lib/format/index/columns.ts';
+import type { StoredColumn } from '#lib/format/index/columns.ts';
 import { openRecordIndex, type RecordIndex } from '#lib/format/index/record-index.ts';
 import { openSearchIndex } from '#lib/format/index/search-index.ts';
 import { CURRENT, PLATFORMS } from '#lib/format/layout.ts';
@@ -14,7 +14,7 @@ import { add, swap } from './index-columns.ts';
 type Sizes = Map<string, number | undefined>;
 type RecordChange = (index: RecordIndex, sizes: Sizes) => void;
 /** Of the columns of both files of the search index, such as "words.entries". */
-type SearchChange = (columns: Readonly<Record<string, Column>>) => void;
+type SearchChange = (columns: Readonly<Record<string, StoredColumn>>) => void;
 
 // The last two platforms have one game and none.
 const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 90, seed: 5, platforms: 5 }));
@@ -40,12 +40,12 @@ function checkRecords(change: RecordChange, body = read(PLATFORMS).toString()): 
 /** Opens and checks the search index after a change to its columns. */
 function checkSearch(change: SearchChange): void {
   const index = openSearchIndex(copy, 90);
-  const columns: Record<string, Column> = {};
+  const columns: Record<string, StoredColumn> = {};
   for (const [name, value] of Object.entries(index)) {
-    if (ArrayBuffer.isView(value)) columns[name] = value as Column;
+    if (ArrayBuffer.isView(value)) columns[name] = value as StoredColumn;
     else if (typeof value === 'object') {
       for (const [part, column] of Object.entries(value))
-        columns[`${name}.${part}`] = column as Column;
+        columns[`${name}.${part}`] = column as StoredColumn;
     }
   }
   change(columns);

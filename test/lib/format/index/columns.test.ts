@@ -1,7 +1,12 @@
 /** The container of index files: what is written is read, and a damaged file is refused by its name. */
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { type Column, encodeColumns, openColumns, viewColumns } from '#lib/format/index/columns.ts';
+import {
+  encodeColumns,
+  openColumns,
+  type StoredColumn,
+  viewColumns,
+} from '#lib/format/index/columns.ts';
 import { FORMAT_VERSION } from '#lib/format/layout.ts';
 
 const encode = (columns: object) => new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
@@ -29,7 +34,7 @@ function* damaged(file: Uint8Array): Generator<[isCut: boolean, file: Uint8Array
 
 describe('columns', () => {
   const random = makeRandom(1);
-  const randomColumn = (): Column => {
+  const randomColumn = (): StoredColumn => {
     const length = random.below(40);
     const values = Array.from({ length }, () => random.next() * 2 ** 33 - 2 ** 32);
     return random.pick(TYPES).from(values);

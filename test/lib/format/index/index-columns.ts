@@ -1,12 +1,12 @@
 /** Makes columns of index files for the tests, and damages them. */
 import {
-  type Column,
   type Columns,
   encodeColumns,
+  type StoredColumn,
   viewColumns,
 } from '#lib/format/index/columns.ts';
 
-export type NamedColumns = Record<string, Column>;
+export type NamedColumns = Record<string, StoredColumn>;
 
 export function encodeFile(content: object): Uint8Array {
   return new Uint8Array(Buffer.concat([...encodeColumns(content)]));
@@ -37,13 +37,13 @@ export function* wrongColumns(columns: NamedColumns): Generator<[fault: string, 
 }
 
 /** Adds to an entry of a column. */
-export function add(column: Column | undefined, at: number, value: number): void {
+export function add(column: StoredColumn | undefined, at: number, value: number): void {
   if (column?.[at] === undefined) throw new Error('There is no such entry.');
   column[at] += value;
 }
 
 /** Exchanges two entries of a column. */
-export function swap(column: Column | undefined, at: number, other: number): void {
+export function swap(column: StoredColumn | undefined, at: number, other: number): void {
   if (column === undefined) throw new Error('There is no such column.');
   [column[at], column[other]] = [column[other], column[at]];
 }
