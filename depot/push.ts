@@ -29,7 +29,7 @@ import {
 } from '../lib/format/release.ts';
 import { checkFile } from '../lib/generations/files/checked-files.ts';
 import {
-  checkId,
+  checkFolderName,
   currentId,
   generationDir,
   readManifestFile,
@@ -103,7 +103,7 @@ export async function push(depot: WritableDepot, options: PushOptions): Promise<
     if (id === undefined) throw new Error(`There is no generation in ${snapshotsDir} to push.`);
     const dir = generationDir(snapshotsDir, id);
     const { manifest, encoded, file } = readManifestFile(dir);
-    checkId(manifest, id);
+    checkFolderName(manifest, id);
     const content = { id, sequence: manifest.sequence, sha256: file.sha256 };
     const isReleased = () => checkReplaced(depot, content, signingKey);
     const wasReleased = await isReleased();

@@ -5,7 +5,7 @@
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { type Release, signedText } from '../lib/format/release.ts';
-import type { Checks, Environment } from '../lib/program/environment/environment.ts';
+import type { Environment, ValueChecks } from '../lib/program/environment/environment.ts';
 import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
 import { checkWritableFolder } from '../lib/program/folders.ts';
 
@@ -13,7 +13,7 @@ import { checkWritableFolder } from '../lib/program/folders.ts';
 export const PUSH_VARIABLES = ['SNAPSHOTS_DIR', 'SNAPSHOT_PUSH', 'SNAPSHOT_SIGNING_KEY'] as const;
 export type PushSettings = Environment<(typeof PUSH_VARIABLES)[number]>;
 
-export const PUSH_CHECKS: Checks<keyof PushSettings> = {
+export const PUSH_CHECKS: ValueChecks<keyof PushSettings> = {
   SNAPSHOTS_DIR: checkWritableFolder,
   SNAPSHOT_SIGNING_KEY: readSigningKey,
 };

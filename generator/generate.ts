@@ -24,7 +24,7 @@ import {
   publish,
   readPrevious,
 } from '../lib/generations/publish.ts';
-import { type Checks, checkPack } from '../lib/generations/verify.ts';
+import { checkPack, type FileChecks } from '../lib/generations/verify.ts';
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 import { getOrAdd } from '../lib/program/get-or-add.ts';
 import { counted } from '../lib/program/printable.ts';
@@ -192,7 +192,7 @@ async function attempt(
   async function end(
     content: ManifestContent | undefined,
     forNextRun: ForNextRun | undefined,
-    checks: Checks,
+    checks: FileChecks,
   ): Promise<RunResult> {
     const report = found.content();
     const leftOut = summaryOf(report);
@@ -263,7 +263,7 @@ async function attempt(
  * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
  * one have the state that the earlier run left, so they are checked only when they are read, and read once.
  */
-function makeChecks(earlier: EarlierRun | undefined): Checks {
+function makeChecks(earlier: EarlierRun | undefined): FileChecks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   const contents = new Map<string, Buffer>();
   const isLinked = (dir: string, { path: name, sha256 }: ManifestFile) =>

@@ -16,7 +16,7 @@ import {
   WORD_INDEX,
 } from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
-import type { Checks } from '../../lib/generations/verify.ts';
+import type { FileChecks } from '../../lib/generations/verify.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
 import { countNotPublic, type Platforms, type Scope } from '../read/read-catalogue.ts';
 import type { Conditions } from '../read/read-table.ts';
@@ -44,7 +44,7 @@ export interface ReuseOptions {
   readonly report: Report;
   /** The folder of the generation. */
   readonly dir: string;
-  readonly readFile: Checks['read'];
+  readonly readFile: FileChecks['read'];
 }
 
 /**

@@ -12,11 +12,11 @@ import { openWordIndex, textAt, textCount } from '../../lib/format/index/search-
 import { gamesPack, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { FORM_LISTS, openMatchIndex } from '../../lib/format/match/match-index.ts';
-import { titleOf } from '../../lib/format/pack.ts';
+import { titleOfRecord } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { filesIn } from '../../lib/generations/generations.ts';
-import type { Checks } from '../../lib/generations/verify.ts';
+import type { FileChecks } from '../../lib/generations/verify.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { columnOf, group } from '../rows/columns.ts';
 import { NONE } from '../rows/numbers.ts';
@@ -30,7 +30,7 @@ export class StoredGeneration {
   /** For each game: 1 if it is not read again; otherwise 0. */
   readonly isKept: Uint8Array;
   private readonly fileOf: (name: string) => ManifestFile;
-  private readonly readFile: Checks['read'];
+  private readonly readFile: FileChecks['read'];
   private readonly newDir: string;
   private readonly descriptors = new Map<string, number>();
 
@@ -38,7 +38,7 @@ export class StoredGeneration {
   constructor(
     run: EarlierRun,
     isRead: (block: string) => boolean,
-    readFile: Checks['read'],
+    readFile: FileChecks['read'],
     newDir: string,
   ) {
     this.run = run;
@@ -60,7 +60,7 @@ export class StoredGeneration {
     readExactly(descriptor, bytes, 0, bytes.length, games.byteOffset[game], name);
     if (!hasHash(bytes, games.hash, game))
       throw new Error(`a record in ${name} of the current generation is damaged`);
-    return titleOf(bytes.toString());
+    return titleOfRecord(bytes.toString());
   }
 
   /** The content of a file. @throws Error if it is damaged */

@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Transporter } from 'nodemailer';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { readValue } from '../../lib/program/arguments.ts';
-import type { Checks } from '../../lib/program/environment/environment.ts';
+import type { ValueChecks } from '../../lib/program/environment/environment.ts';
 import { checkWritableFolder } from '../../lib/program/folders.ts';
 
 export interface Mail {
@@ -171,7 +171,7 @@ function parseSender(text: string): { name: string; address: string } {
 }
 
 /** Checks of the variables that {@link MailSettings} come from. */
-export const MAIL_CHECKS: Checks<'SMTP_URL' | 'MAIL_FROM' | 'MAIL_FOLDER'> = {
+export const MAIL_CHECKS: ValueChecks<'SMTP_URL' | 'MAIL_FROM' | 'MAIL_FOLDER'> = {
   MAIL_FROM: parseSender,
   MAIL_FOLDER(folder, { SMTP_URL }) {
     if (SMTP_URL === '') checkWritableFolder(folder);

@@ -24,9 +24,9 @@ const SESSION = [
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
-export type Connections = ReturnType<typeof makeConnections>;
+export type Pool = ReturnType<typeof openPool>;
 
-export function makeConnections({ login, stallSeconds }: MysqlAddress) {
+export function openPool({ login, stallSeconds }: MysqlAddress) {
   const { socketPath, host, port, user, database: name } = login;
   const server = socketPath ?? `${host}:${port}`;
   const pool = createPool({

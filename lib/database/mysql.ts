@@ -4,7 +4,7 @@
 import type { PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import type { Database, LastCommit, Reader, Row, Value, Writer } from './database.ts';
-import { type Connections, makeConnections } from './mysql-connections.ts';
+import { openPool, type Pool } from './mysql-connections.ts';
 import { discard, execute, isBroken } from './mysql-statement.ts';
 import type { MysqlAddress } from './open.ts';
 import { viewHint } from './tables.ts';
@@ -17,7 +17,7 @@ type Lend = <T>(use: (writer: Writer, connection: PoolConnection) => Promise<T>)
 
 /** @throws Error of one line that names the wrong value and the fix */
 export async function openMysql(address: MysqlAddress): Promise<Database> {
-  const connections = makeConnections(address);
+  const connections = openPool(address);
   const lend = makeLend(connections, address);
   const database: Database = {
     kind: 'mysql',
@@ -54,7 +54,7 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
   return database;
 }
 
-function makeLend(connections: Connections, { login, stallSeconds }: MysqlAddress): Lend {
+function makeLend(connections: Pool, { login, stallSeconds }: MysqlAddress): Lend {
   const explain = (cause: Error) =>
     new Error(
       `query of ${login.database} on ${connections.server}: ${messageOf(cause)}${viewHint(cause)}`,

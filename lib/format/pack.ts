@@ -49,7 +49,7 @@ export function textOf(json: string): string {
 }
 
 /** The title of a game, from its record. */
-export function titleOf(record: string): string {
+export function titleOfRecord(record: string): string {
   // A quote inside a text is escaped, so these are the names of members.
   const start = record.indexOf('","title":') + '","title":'.length;
   return textOf(record.slice(start, record.indexOf(',"release_year":', start)));

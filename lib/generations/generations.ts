@@ -126,7 +126,7 @@ export function readManifestFile(dir: string) {
 }
 
 /** @throws Error if the id in the manifest is not the name of the folder */
-export function checkId(manifest: Manifest, folder: string): void {
+export function checkFolderName(manifest: Manifest, folder: string): void {
   if (manifest.id === folder) return;
   throw new Error(`The folder ${folder} contains another generation: ${manifest.id}.`);
 }

@@ -33,7 +33,7 @@ import {
 } from './generations.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
-import { type Checks, verifyAndOpen } from './verify.ts';
+import { type FileChecks, verifyAndOpen } from './verify.ts';
 
 /** A new generation must have at least this share of the games, covers and files of the current one. */
 const SMALLEST_SHARE_KEPT = 0.8;
@@ -117,7 +117,7 @@ interface PublishSteps {
   /** Called if there is no difference to the previous generation, because that is damaged or too much changed. */
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current; by default completely. */
-  readonly checks?: Checks | undefined;
+  readonly checks?: FileChecks | undefined;
   /** How many generations stay, with the new one. */
   readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */

@@ -13,7 +13,13 @@ import { counted } from '../program/printable.ts';
 import { compareGenerations } from './compare.ts';
 import { isIntact } from './files/checked-files.ts';
 import { linkOrCopy } from './files/file-modes.ts';
-import { checkId, findGeneration, generationDir, isCurrent, openIndexOf } from './generations.ts';
+import {
+  checkFolderName,
+  findGeneration,
+  generationDir,
+  isCurrent,
+  openIndexOf,
+} from './generations.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
@@ -51,7 +57,7 @@ export async function rollbackTo(
   return withLock(snapshotsDir, async () => {
     const source = generationDir(snapshotsDir, id);
     const { manifest, index } = await verifyAndOpen(source);
-    checkId(manifest, id);
+    checkFolderName(manifest, id);
     const { previous, takenDown } = compareWithCurrent(snapshotsDir, manifest, index);
     if (takenDown !== undefined && !withTakenDown) {
       throw new RollbackRefusedError(

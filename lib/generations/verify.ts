@@ -17,7 +17,7 @@ import { checkFile, type isIntact, readChecked } from './files/checked-files.ts'
 import { filesIn, openIndex, readManifest } from './generations.ts';
 
 /** How the files of a generation are checked. Each function throws an Error that names the file. */
-export interface Checks {
+export interface FileChecks {
   /** Checks a pack. */
   pack(dir: string, pack: Pack): void;
   /** Checks the bytes of any other file. */
@@ -28,7 +28,7 @@ export interface Checks {
   readonly values: boolean;
 }
 
-const ALL: Checks = {
+const ALL: FileChecks = {
   pack: (dir, pack) => checkPack(dir, pack, true),
   file: checkFile,
   read: readChecked,
@@ -40,8 +40,8 @@ const ALL: Checks = {
  * the indexes find them: for a generation whose publisher has checked them. With 150,000 games and few
  * changes, this takes 0.1 s instead of 1.5 s if the files that a process knows are not hashed again.
  */
-export function bytesOnly(isKnown: typeof isIntact): Checks {
-  const file: Checks['file'] = (dir, each) => {
+export function bytesOnly(isKnown: typeof isIntact): FileChecks {
+  const file: FileChecks['file'] = (dir, each) => {
     if (!isKnown(dir, each)) checkFile(dir, each);
   };
   return { pack: (dir, pack) => file(dir, pack.file), file, read: readChecked, values: false };
@@ -55,7 +55,7 @@ export function bytesOnly(isKnown: typeof isIntact): Checks {
  */
 export async function verifyAndOpen(
   dir: string,
-  checks: Checks = ALL,
+  checks: FileChecks = ALL,
 ): Promise<{ manifest: Manifest; index: RecordIndex }> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);

@@ -3,7 +3,7 @@
  * cover. They are read before the generation is known, and resolved to its regions and types.
  */
 import type { Generation } from '../snapshot/generation.ts';
-import { listOf, ParameterError, type QueryParameters, shown } from './parameters.ts';
+import { ParameterError, type QueryParameters, readList, shown } from './parameters.ts';
 
 export const INCLUDE_NAMES = ['include', 'prefer', 'cover_type'] as const;
 
@@ -45,8 +45,8 @@ export function includeOf(parameters: QueryParameters): Include | undefined {
       `include has ${shown(wrong)}. Allowed: ${MEMBERS.join(', ')}, or several of them, separated by commas`,
     );
   }
-  const prefer = listOf(parameters, 'prefer', MOST_REGIONS, 'regions');
-  const types = listOf(parameters, 'cover_type', MOST_TYPES, 'types of covers');
+  const prefer = readList(parameters, 'prefer', MOST_REGIONS, 'regions');
+  const types = readList(parameters, 'cover_type', MOST_TYPES, 'types of covers');
   const hasCover = members.includes('cover');
   for (const [name, list] of Object.entries({ prefer, cover_type: types })) {
     if (list !== undefined && !hasCover) {

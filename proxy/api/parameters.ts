@@ -181,7 +181,7 @@ export function slugsOf(parameters: QueryParameters): Batch | undefined {
  * @returns undefined if the request does not have the parameter
  * @throws ParameterError
  */
-export function listOf(
+export function readList(
   parameters: QueryParameters,
   name: string,
   most: number,
@@ -230,7 +230,7 @@ export function searchOf(parameters: QueryParameters): Query {
 
 /** The slugs in `platform`. @throws ParameterError */
 function platformsOf(parameters: QueryParameters): readonly string[] | undefined {
-  return listOf(parameters, 'platform', MOST_PLATFORMS, 'slugs, ids or names of platforms');
+  return readList(parameters, 'platform', MOST_PLATFORMS, 'slugs, ids or names of platforms');
 }
 
 /** The filters that lists of games have, too. @throws ParameterError */
@@ -258,7 +258,7 @@ function flagOf(parameters: QueryParameters, name: string): boolean | undefined 
 
 /** @throws ParameterError */
 export function facetsOf(parameters: QueryParameters): readonly FacetName[] {
-  const names = listOf(parameters, 'facets', FACETS.length, 'names') ?? [];
+  const names = readList(parameters, 'facets', FACETS.length, 'names') ?? [];
   for (const name of names) {
     if (!isOneOf(FACETS, name)) {
       throw new ParameterError(

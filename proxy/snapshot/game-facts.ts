@@ -1,7 +1,7 @@
 /** What a match needs to know of games, read from a generation and kept for one request. */
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
-import { titleOf } from '../../lib/format/pack.ts';
+import { titleOfRecord } from '../../lib/format/pack.ts';
 import type { GameFacts } from '../find/match/find-matches.ts';
 import { remember } from '../find/remember.ts';
 import type { Generation, Records } from './generation.ts';
@@ -30,7 +30,7 @@ export function readGamesOnce(generation: Generation): GamesReadOnce {
   const titles = remember((game: number): string[] => {
     const others = titlesOf(alternatives, game);
     return [
-      titleOf(record(game).toString()),
+      titleOfRecord(record(game).toString()),
       ...(others === undefined ? [] : JSON.parse(Buffer.from(others).toString())),
     ];
   });

@@ -22,7 +22,7 @@ import {
   openSized,
   readOpenFile,
 } from '../../lib/generations/files/checked-files.ts';
-import { checkId, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
+import { checkFolderName, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
 import { type PreparedSearch, prepareSearch } from '../find/search/prepare-search.ts';
 
 export interface OpenOrder {
@@ -62,7 +62,7 @@ const IN_MEMORY = FIXED_FILES.filter((name) => !ONLY_SENT.includes(name));
 /** @throws Error that names the file which is missing or damaged */
 export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {
   const { manifest, file: manifestFile } = readManifestFile(dir);
-  checkId(manifest, id);
+  checkFolderName(manifest, id);
   const contents = new Map<string, Uint8Array>();
   const descriptors = new Map<string, number>();
   const identities = new Map<string, string>();

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import type { JWK } from 'jose';
-import type { Checks } from '../../../lib/program/environment/environment.ts';
+import type { ValueChecks } from '../../../lib/program/environment/environment.ts';
 import { isAddress } from '../../../lib/program/environment/variables.ts';
 import { readBoundedFileSync } from '../../../lib/program/files/bounded-file.ts';
 
@@ -19,7 +19,7 @@ const PUBLIC_KINDS = ['RSA', 'EC', 'OKP'];
 /** Beginnings of paths, JSON, PEM, and placeholders that were not replaced. */
 const NOT_SECRET = /^(?:[~/.\\[{"$<]|-----BEGIN|ssh-)/;
 
-export const SITE_KEY_CHECKS: Checks<'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
+export const SITE_KEY_CHECKS: ValueChecks<'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
   SITE_JWT_SECRET: checkSecret,
   SITE_JWKS(text, { SITE_JWT_SECRET }) {
     if (text !== '' && SITE_JWT_SECRET) {

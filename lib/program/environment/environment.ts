@@ -68,7 +68,7 @@ function checkOwner(file: string, owner: number): void {
  * Further checks of values. Each check also gets the values that were read before. The message of its
  * error continues a sentence that begins with the name of the variable.
  */
-export type Checks<Name extends VariableName> = {
+export type ValueChecks<Name extends VariableName> = {
   readonly [N in Name]?: (value: Environment<N>[N], before: Partial<Environment<Name>>) => void;
 };
 
@@ -79,7 +79,7 @@ export type Checks<Name extends VariableName> = {
 export function readEnvironment<Name extends VariableName>(
   names: readonly Name[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
-  checks: Checks<Name> = {},
+  checks: ValueChecks<Name> = {},
 ): Environment<Name> {
   const { values, faults } = inspectEnvironment(names, environment, checks);
   if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
@@ -97,7 +97,7 @@ function portOf({ PORT }: Readonly<Record<string, string | undefined>>): string 
 export function inspectEnvironment<Name extends VariableName>(
   names: readonly Name[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
-  checks: Checks<Name> = {},
+  checks: ValueChecks<Name> = {},
 ): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
   const faults: string[] = [];

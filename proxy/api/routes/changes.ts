@@ -8,7 +8,13 @@ import { listHead, pageTail, RECORD_SEPARATOR } from '../../../lib/format/pack.t
 import type { ReadChanges } from '../changes/changes.ts';
 import { CLIENT, type Client } from '../changes/turns.ts';
 import { PAGING_NAMES, ParameterError, pagingOf, type QueryParameters } from '../parameters.ts';
-import { makeResource, makeRoute, type PageLinks, type Requester, type Route } from './route.ts';
+import {
+  makeJsonResource,
+  makeRoute,
+  type PageLinks,
+  type Requester,
+  type Route,
+} from './route.ts';
 
 /** How often to look whether a client that waits has left. */
 const LOOK_MS = 50;
@@ -30,7 +36,7 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
         `{"from":"${from}","to":"${to}",${head}${elements.join(RECORD_SEPARATOR)}${tail}`,
       );
       const link = pageLinks('/changes', parameters, { page, perPage, total });
-      return makeResource({ bytes, hash: hashBytes(bytes) }, to, link);
+      return makeJsonResource({ bytes, hash: hashBytes(bytes) }, to, link);
     };
   });
 }

@@ -8,7 +8,7 @@ import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
-import { makeResource, makeRoute } from './route.ts';
+import { makeJsonResource, makeRoute } from './route.ts';
 
 export const fileMatchRoute = makeRoute(
   'match',
@@ -23,7 +23,7 @@ export const fileMatchRoute = makeRoute(
       const games = readGamesOnce(generation);
       const items = matchAll(generation, games, request, platforms);
       const body = matchBody({ ...generation, games: games.records }, items, members);
-      return makeResource(body, generation.id);
+      return makeJsonResource(body, generation.id);
     };
   },
 );

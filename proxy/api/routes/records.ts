@@ -29,7 +29,7 @@ import {
   shown,
   slugsOf,
 } from '../parameters.ts';
-import { makeResource, makeRoute, type PageLinks, plainRoute, type Route } from './route.ts';
+import { makeJsonResource, makeRoute, type PageLinks, plainRoute, type Route } from './route.ts';
 
 export const platformsRoute = makeRoute('platforms', ['include'], (parameters) => {
   const include = parameters.get('include');
@@ -38,7 +38,7 @@ export const platformsRoute = makeRoute('platforms', ['include'], (parameters) =
   }
   return (generation) => {
     const { platforms, id } = generation;
-    return makeResource(include ? platformsWithAliases(generation) : platforms, id);
+    return makeJsonResource(include ? platformsWithAliases(generation) : platforms, id);
   };
 });
 
@@ -49,7 +49,7 @@ export function gameRoute(platform: string, slug: string): Route {
       const members = resolveInclude(generation, include);
       const game = findByPath(generation, platform, slug);
       if (game === undefined) return undefined;
-      return makeResource(gameBody(generation, game, members), generation.id);
+      return makeJsonResource(gameBody(generation, game, members), generation.id);
     };
   });
 }
@@ -85,7 +85,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
       const page = { ...paging, total: passing?.total ?? platform.games };
       const body = pageBody(generation, content, page);
       const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
-      return makeResource(body, generation.id, link);
+      return makeJsonResource(body, generation.id, link);
     };
   });
 }
@@ -105,7 +105,7 @@ export const gameBatchRoute = makeRoute('games', BATCH_NAMES, (parameters) => {
     const members = resolveInclude(generation, include);
     const { numbers, missing } = findBatch(generation, generation.index.games, batch);
     const games = gatherGames(generation, numbers, members);
-    return makeResource(batchBody(generation, games, missing), generation.id);
+    return makeJsonResource(batchBody(generation, games, missing), generation.id);
   };
 });
 
@@ -127,7 +127,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
       const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
       const body = pageBody(generation, consecutive(generation.covers, from, to), page);
       const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
-      return makeResource(body, generation.id, link);
+      return makeJsonResource(body, generation.id, link);
     };
   });
 }
@@ -143,7 +143,7 @@ export const coverBatchRoute = makeRoute('covers', ['ids'], (parameters) => {
   return (generation) => {
     const { numbers, missing } = findBatch(generation, generation.index.covers, batch);
     const body = batchBody(generation, gatherCovers(generation, numbers), missing);
-    return makeResource(body, generation.id);
+    return makeJsonResource(body, generation.id);
   };
 });
 

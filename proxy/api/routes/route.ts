@@ -7,10 +7,7 @@ import { totalPages } from '../../../lib/format/pack.ts';
 import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { Step } from '../../find/search/query.ts';
 import { type ApiRequest, BASE } from '../../http/request.ts';
-import {
-  type Resource as HttpResource,
-  makeResource as makeHttpResource,
-} from '../../http/resource.ts';
+import { type Resource as HttpResource, makeResource } from '../../http/resource.ts';
 import { headerLines, JSON_TYPE } from '../../http/response.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { Page } from '../bodies.ts';
@@ -80,7 +77,7 @@ export function plainRoute(
 ): Route {
   return makeRoute(name, [], () => (generation) => {
     const body = find(generation);
-    return body && makeResource(body, generation.id);
+    return body && makeJsonResource(body, generation.id);
   });
 }
 
@@ -104,7 +101,7 @@ export interface Resource extends HttpResource {
  * @param link the Link header of a paginated list: ASCII without control characters
  * @param searchMatch the X-Search-Match header of a search
  */
-export function makeResource(
+export function makeJsonResource(
   { bytes, hash }: Body,
   snapshot: string,
   link?: string,
@@ -113,7 +110,7 @@ export function makeResource(
   let headers = `X-Snapshot: ${snapshot}\r\n`;
   if (link !== undefined) headers += `Link: ${link}\r\n`;
   if (searchMatch !== undefined) headers += `X-Search-Match: ${searchMatch}\r\n`;
-  return { ...makeHttpResource({ kind: KIND, hash: hexOf(hash), headers, body: bytes }), snapshot };
+  return { ...makeResource({ kind: KIND, hash: hexOf(hash), headers, body: bytes }), snapshot };
 }
 
 // The Link header of a page (RFC 8288).

@@ -5,7 +5,7 @@ import type { Generation } from '../../snapshot/generation.ts';
 import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import { facetsOf, PAGING_NAMES, pagingOf, SEARCH_NAMES, searchOf } from '../parameters.ts';
-import { makeResource, makeRoute, type PageLinks, type Route } from './route.ts';
+import { makeJsonResource, makeRoute, type PageLinks, type Route } from './route.ts';
 
 export const SEARCH_PARAMETERS = [...SEARCH_NAMES, ...PAGING_NAMES, ...INCLUDE_NAMES];
 
@@ -28,7 +28,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
       const numbers = { page, perPage, total };
       const body = pageBody(generation, games, numbers, facetsJson(generation, query, facets));
       const link = pageLinks('/search', parameters, numbers);
-      return makeResource(body, generation.id, link, step);
+      return makeJsonResource(body, generation.id, link, step);
     };
   });
 }

@@ -7,7 +7,7 @@ import { at, type GameRow } from '#generator/rows/numbers.ts';
 import { Records, slugOf, titleOf } from '#generator/rows/records.ts';
 import { RowTexts } from '#generator/rows/texts.ts';
 import type { Value } from '#lib/database/database.ts';
-import { titleOf as packTitleOf } from '#lib/format/pack.ts';
+import { titleOfRecord } from '#lib/format/pack.ts';
 
 const random = makeRandom(11);
 const buffer = Buffer.alloc(4096);
@@ -49,7 +49,7 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
       ...{ genres: null, developer: null, publisher: null, cover_count: 2 },
       ...{ platform: { slug: 'nes', name: 'NES' }, url: 'https://a"b/en/platform/nes/game/a-slug' },
     });
-    expect([...names, packTitleOf(record)]).toEqual(['a-slug', title, title]);
+    expect([...names, titleOfRecord(record)]).toEqual(['a-slug', title, title]);
   }
   expect(() => addGame(0, 'A', 5)).toThrow('description is not text');
 });

@@ -2,14 +2,14 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '#lib/format/content-hash.ts';
-import { makeResource } from '#proxy/api/routes/route.ts';
+import { makeJsonResource } from '#proxy/api/routes/route.ts';
 import { type Resource, respond } from '#proxy/http/resource.ts';
 import type { HeaderLines } from '#proxy/http/response.ts';
 
 const SNAPSHOT = '000001-0123456789ab';
 const make = (length: number, link?: string) => {
   const bytes = Buffer.from('é'.repeat(length).slice(0, Math.ceil(length / 2))).subarray(0, length);
-  return { bytes, resource: makeResource({ bytes, hash: hashBytes(bytes) }, SNAPSHOT, link) };
+  return { bytes, resource: makeJsonResource({ bytes, hash: hashBytes(bytes) }, SNAPSHOT, link) };
 };
 const fieldsOf = (headers: HeaderLines) =>
   Object.fromEntries(
