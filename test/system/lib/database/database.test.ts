@@ -2,7 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database, Reader, Row } from '#lib/database/database.ts';
+import type { Database, Row } from '#lib/database/database.ts';
 import { type OpenOptions, openDatabase } from '#lib/database/open.ts';
 import { KINDS, makeDatabase, selectMany, sharedServer } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
@@ -12,9 +12,11 @@ const LARGEST = '9223372036854775807';
 
 /** The rows of a statement, which are the same read at once and as a stream in a snapshot. */
 async function readAll(database: Database, sql: string): Promise<Row[]> {
-  const rows: Row[] = [];
-  const stream = (reader: Reader) => reader.each(sql, (row) => rows.push(row));
-  expect(await database.snapshot(stream)).toBe(rows.length);
+  const rows = await database.snapshot(async (reader) => {
+    const streamed: Row[] = [];
+    await reader.each(sql, (row) => streamed.push(row));
+    return streamed;
+  });
   expect(await database.rows(sql)).toEqual(rows);
   return rows;
 }
