@@ -9,18 +9,16 @@ import { openDepot, openKeysDepot, openWritableDepot } from '#depot/open.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { readBytes } from '#test/support/replicas.ts';
-import { BUCKET, type RunningS3, startS3 } from '#test/support/servers/s3.ts';
+import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
 import { serve, serveFolder } from '#test/support/servers/static-files.ts';
 
-let server: RunningS3 | undefined;
+const { environment } = await startS3();
 let opened = 0;
 const KINDS = ['folder', 's3'] as const;
 
 /** Opens a new depot. Those in S3 share a bucket and have different prefixes. */
 async function openEmpty(kind: (typeof KINDS)[number]): Promise<WritableDepot> {
   if (kind === 'folder') return openWritableDepot(makeFolder());
-  server ??= await startS3();
-  const { environment } = server;
   return openWritableDepot(`s3://${BUCKET}/prefix/${++opened}`, { environment });
 }
 
@@ -127,16 +125,14 @@ describe('S3', () => {
       return response.end(`<ListBucketResult>${page}</ListBucketResult>`);
     });
     const credentials = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
-    const environment = { ...credentials, AWS_ENDPOINT_URL_S3: url };
-    const depot = openWritableDepot('s3://catalogue/site', { environment });
+    const paged = { ...credentials, AWS_ENDPOINT_URL_S3: url };
+    const depot = openWritableDepot('s3://catalogue/site', { environment: paged });
     expect((await depot.list('')).map((object) => object.path)).toEqual(['b', 'a']);
     expect(tokens).toEqual([null, TOKEN]);
     depot.close();
   });
 
   test('does not list the objects of another prefix', async () => {
-    server ??= await startS3();
-    const { environment } = server;
     const other = openWritableDepot(`s3://${BUCKET}/other2`, { environment });
     await other.put('a', Buffer.from('a'));
     const depot = openWritableDepot(`s3://${BUCKET}/other`, { environment });
@@ -145,8 +141,6 @@ describe('S3', () => {
   });
 
   test('names what is wrong, and never a secret', async () => {
-    server ??= await startS3();
-    const { environment } = server;
     const wrong = { ...environment, AWS_SECRET_ACCESS_KEY: 'a-wrong-secret' };
     const depot = openWritableDepot(`s3://${BUCKET}/x`, { environment: wrong });
     const calls = [() => depot.get('a'), () => depot.list(''), () => depot.remove('a')];

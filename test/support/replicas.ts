@@ -118,7 +118,6 @@ export async function startApi(catalogue?: Catalogue) {
     settle,
     /** Changes the catalogue, by default one game, and publishes. @returns the id that the proxy now serves */
     publish,
-    close: () => proxy.stop(),
   };
 }
 

@@ -11,6 +11,21 @@ import { examine, faultsIn } from './examine.ts';
 
 const DAMAGED = '000002-0123456789ab';
 
+/** The listener of a program, its port, and the setting under which the doctor finds it there. */
+async function startAdmin(
+  program: 'schedule' | 'account',
+  readiness: () => Record<string, unknown>,
+) {
+  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
+  const admin = makeProgramAdmin({ program, settings, readiness });
+  const port = Number((await admin.listen()).split(':').at(-1));
+  const variables = {
+    DATABASE_URL: 'sqlite:none.db',
+    ADMIN_PORT: String(port - adminPortOf(program, 1) + 1),
+  };
+  return { admin, port, variables };
+}
+
 test('a proxy that refuses the generation and keeps old keys says so', async () => {
   const snapshotsDir = await makeSampleSnapshots([testKey(1)]);
   const running = await startProxy(snapshotsDir, {}, NEVER);
@@ -51,27 +66,16 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
 });
 
 test('once publishing is resumed, a run that the hold has stopped is no fault', async () => {
-  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
   const last_run = { outcome: 'held', error: 'Publishing is held.' };
-  const readiness = () => ({ held: null, last_run });
-  const admin = makeProgramAdmin({ program: 'schedule', settings, readiness });
-  const port = Number((await admin.listen()).split(':').at(-1));
-  const variables = { ADMIN_PORT: String(port - adminPortOf('schedule', 1) + 1) };
-  const findings = await examine(schedule, { DATABASE_URL: 'sqlite:none.db', ...variables });
-  expect(findings).toMatchObject([{ level: 'ok' }]);
+  const { admin, variables } = await startAdmin('schedule', () => ({ held: null, last_run }));
+  expect(await examine(schedule, variables)).toMatchObject([{ level: 'ok' }]);
   admin.close();
 });
 
 test('a program says which of its tasks fails, how the last run ended, and that publishing is held', async () => {
-  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
   const readiness = () => ({ held: 'Publishing is held.', last_run: { error: 'refused' } });
-  const admin = makeProgramAdmin({ program: 'schedule', settings, readiness });
+  const { admin, port, variables } = await startAdmin('schedule', readiness);
   const fail = admin.tasks.observe('export_keys', () => Promise.reject(new Error('no database')));
-  const port = Number((await admin.listen()).split(':').at(-1));
-  const variables = {
-    DATABASE_URL: 'sqlite:none.db',
-    ADMIN_PORT: String(port - adminPortOf('schedule', 1) + 1),
-  };
   const ofRun = { level: 'error', text: '"cover-catalogue schedule" reports "last_run": refused' };
   const ofHold = { level: 'warning', text: 'Publishing is held.' };
   expect(faultsIn(await examine(schedule, variables))).toMatchObject([ofRun, ofHold]);
@@ -93,12 +97,9 @@ test('a program says which of its tasks fails, how the last run ended, and that 
 });
 
 test('account pages without their database are an error', async () => {
-  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
   const readiness = () => ({ ready: false, database: false });
-  const admin = makeProgramAdmin({ program: 'account', settings, readiness });
-  const port = Number((await admin.listen()).split(':').at(-1));
-  const ADMIN_PORT = String(port - adminPortOf('account', 1) + 1);
-  expect(await examine(account, { ADMIN_PORT })).toMatchObject([
+  const { admin, variables } = await startAdmin('account', readiness);
+  expect(await examine(account, { ADMIN_PORT: variables.ADMIN_PORT })).toMatchObject([
     { level: 'error', text: '"cover-catalogue account" is not ready.' },
     { level: 'error', text: '"cover-catalogue account" cannot read the database.' },
   ]);

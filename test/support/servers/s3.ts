@@ -10,8 +10,6 @@ import { makeFolder } from '#test/support/product.ts';
 export const BUCKET = 'catalogue';
 const PROGRAM = path.join(import.meta.dirname, 's3-server.ts');
 
-export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
-
 /** Starts a server with one bucket, {@link BUCKET}. */
 export async function startS3() {
   const server = await startTiedUntil('listening on ', [

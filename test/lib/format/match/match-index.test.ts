@@ -15,6 +15,7 @@ import {
   openMatchIndex,
 } from '#lib/format/match/match-index.ts';
 import { canBecome } from '#proxy/find/search/near-spellings.ts';
+import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
 
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
 const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };
@@ -91,18 +92,6 @@ function loosely(index: MatchIndex, loose: Partial<MatchIndex['loose']>): MatchI
   return { ...index, loose: { ...index.loose, ...loose } };
 }
 
-/** Levenshtein's distance, the plain way. */
-function editsOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (const [j, otherLetter] of [...other].entries())
-      next.push(Math.min(next[j] + 1, row[j + 1] + 1, row[j] + (letter === otherLetter ? 0 : 1)));
-    row = next;
-  }
-  return row[other.length];
-}
-
 test('edits are counted up to a limit, and never more than letters tell', () => {
   const random = makeRandom(5);
   const letters = [...'abcdefghij'];
@@ -114,7 +103,7 @@ test('edits are counted up to a limit, and never more than letters tell', () => 
       other.splice(at, random.below(2), ...(random.happens(0.7) ? [random.pick(letters)] : []));
     }
     const [a, b] = [one.join(''), other.join('')];
-    const edits = editsOf(a, b);
+    const edits = editDistance(a, b, false);
     const [codes, others] = [a, b].map((text) => [...text].map((letter) => letter.charCodeAt(0)));
     for (const most of [0, 1, 2, 3])
       expect(canBecome(codes, others, most, false)).toBe(edits <= most);

@@ -5,19 +5,13 @@
 
 import { readdirSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MANIFEST } from '#lib/format/layout.ts';
 import { listDifferences } from '#lib/generations/differences.ts';
 import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
 import { removeHold } from '#lib/generations/hold.ts';
 import { runSnapshots } from '#test/support/product.ts';
-import {
-  type ApiOrigin,
-  filesOf,
-  inodesOf,
-  pullFromApi,
-  startApi,
-} from '#test/support/replicas.ts';
+import { filesOf, inodesOf, pullFromApi, startApi } from '#test/support/replicas.ts';
 import { expectCurrentVerifies, makePublished, newSnapshots } from '#test/support/wholeness.ts';
 
 const REFUSED = 3;
@@ -26,17 +20,11 @@ const currentOf = (dir: string) => currentId(dir) as string;
 const sequenceIn = (dir: string, id: string) => readManifest(generationDir(dir, id)).sequence;
 const rollback = (dir: string, ...args: string[]) => runSnapshots(dir, 'rollback', ...args);
 
-describe('a rollback', () => {
-  let origin: ApiOrigin;
-  let cover: number;
-  let game: string;
-  beforeAll(async () => {
-    origin = await startApi();
-    const [recent] = (await origin.proxy.get('/covers/recent', origin.key)).json.data;
-    cover = recent.id;
-    game = `/games/${recent.game.platform.slug}/${recent.game.slug}`;
-  });
-  afterAll(() => origin.close());
+describe('a rollback', async () => {
+  const origin = await startApi();
+  const [recent] = (await origin.proxy.get('/covers/recent', origin.key)).json.data;
+  const cover: number = recent.id;
+  const game = `/games/${recent.game.platform.slug}/${recent.game.slug}`;
 
   test('publishes the content again, with the next sequence; replicas and /changes follow', async () => {
     const dir = origin.snapshotsDir;
