@@ -1,7 +1,7 @@
 /**
  * Starts a command: `node cli/main.ts COMMAND …`, as `bin/cover-catalogue` does after it has checked the
  * name. Each command is a file of this folder. It prints its own errors and returns its exit code, or
- * undefined if it goes on until a signal.
+ * undefined if it runs until a signal.
  */
 import '../lib/program/environment/node-version.ts';
 import { exitOnSignals, type Invocation, processInvocation } from '../lib/program/invocation.ts';

@@ -45,7 +45,7 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 
-/** @returns the exit code if it cannot start; undefined if it goes on */
+/** @returns the exit code if it cannot start; undefined if it keeps running */
 export const runSchedule = makeCommand(start);
 
 async function start({ words, variables: readVariables }: Invocation): Promise<undefined> {

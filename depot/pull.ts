@@ -107,7 +107,7 @@ export class Pull {
         );
       }
       const manifest = parseManifest(encoded);
-      if (manifest.id !== id) throw new Error(`it is that of ${manifest.id}.`);
+      if (manifest.id !== id) throw new Error(`it belongs to ${manifest.id}.`);
       return { manifest, encoded };
     });
   }

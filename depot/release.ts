@@ -1,5 +1,5 @@
 /**
- * The release of a depot: writing it, which makes its content the current one, and following it. What was
+ * The release of a depot: writing it, which makes its content the current one, and polling it. What was
  * accepted is remembered on disk, in `accepted.json`: without that, an old release could be offered again.
  */
 import type { KeyObject } from 'node:crypto';

@@ -10,7 +10,7 @@ export const PATHS = {
   review: '/moderation/api-keys',
 } as const;
 
-/** The path in front of the files that pages load: those that all pages share, and `keys/account/files`. */
+/** The prefix of the paths of files that pages load: those that all pages share, and `keys/account/files`. */
 export const FILES_PATH = '/account';
 
 /** The pattern for the id of a key in the path of a route. */

@@ -3,7 +3,7 @@
  * forwards nothing else. It reads a whole request of limited size before it forwards it, and opens a
  * new connection for each one. So no request can be smuggled in behind another.
  *
- * What clients can hold is bounded: only so many requests are forwarded at the same time, by client address,
+ * What clients can hold is bounded: a limited number of requests is forwarded at the same time, by client address,
  * and a client that does not read its page in time loses its connection.
  */
 import { once } from 'node:events';

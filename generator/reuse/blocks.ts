@@ -25,7 +25,7 @@ export const GROUPED: Readonly<
   cover_ids: { table: 'covers', column: 'id', by: 'cover' },
 };
 
-/** The number of a block is that of its ids >> this. */
+/** A block's number is that of its ids, shifted right by this many bits. */
 export interface Shifts {
   readonly game: number;
   readonly cover: number;

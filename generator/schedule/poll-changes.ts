@@ -1,6 +1,6 @@
 /**
  * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON go on. An operator may add or remove `updated_at` at any
+ * nothing is requested; the runs of GENERATE_CRON continue. An operator may add or remove `updated_at` at any
  * time, so it is looked for again.
  */
 import { setTimeout as pause } from 'node:timers/promises';

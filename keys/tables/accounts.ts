@@ -73,7 +73,7 @@ function toAccount([id, email, name, role]: Row): Account {
 }
 
 /**
- * Does `work` in a transaction that holds the lock of an account, a row of `request_turns`. Others wait
+ * Does `work` in a transaction that holds the account lock, a row of `request_turns`. Others wait
  * for the lock, so the transaction can count the requests or links of the account and add one without
  * exceeding a limit.
  */

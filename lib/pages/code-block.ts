@@ -31,7 +31,7 @@ const LANGUAGES = { curl: 'curl', javascript: 'JavaScript', python: 'Python' } a
 export type Language = keyof typeof LANGUAGES;
 
 /**
- * @param parts.id in front of the ids of the blocks; unique on the page
+ * @param parts.id a prefix of the ids of the blocks; unique on the page
  * @param parts.name of what the samples do, such as "List platforms"
  */
 export function codeSamples(

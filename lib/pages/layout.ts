@@ -33,7 +33,7 @@ const CURRENT = html` aria-current="page"`;
 export interface PageParts {
   /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
   readonly title: string | undefined;
-  /** The path in front of the shared files: "" (the default) for the proxy, "/account" for the account pages. */
+  /** The prefix of the paths of the shared files: "" (the default) for the proxy, "/account" for the account pages. */
   readonly filesPath?: string;
   /** The path of the page in the navigation, if it is there or below a page that is. */
   readonly path?: string | undefined;
@@ -52,7 +52,7 @@ export interface PageParts {
   readonly navigation?: readonly Link[];
   /** What stands at the end of the header, such as the name of the account. */
   readonly aside?: Html | undefined;
-  /** What stands in `main`. It contains the only `h1`. */
+  /** The content of `main`, with the only `h1`. */
   readonly body: Html;
 }
 

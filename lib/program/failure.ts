@@ -13,7 +13,7 @@ type FailureCode = 1 | 2 | 3 | 4;
 
 /**
  * Makes a command, which prints its error.
- * @param work returns the exit code, or undefined if it goes on until a signal
+ * @param work returns the exit code, or undefined if it runs until a signal
  * @param what a prefix for the message of an error, which errors of configuration do not get
  * @returns a function that returns the same, or the exit code for the error
  */

@@ -25,7 +25,7 @@ export async function listen(listener: Listener): Promise<string> {
   } catch (cause) {
     const [hostName, portName] = variables;
     throw new ConfigurationError(
-      `Cannot listen: ${(cause as Error).message}. ${hostName} must be an address of this machine, such as 127.0.0.1, and ${portName} a free port; a port below 1024 usually needs the capability CAP_NET_BIND_SERVICE.`,
+      `Cannot listen: ${(cause as Error).message}. ${hostName} must be an address of this machine, such as 127.0.0.1, and port ${port}, which ${portName} chooses, must be free; a port below 1024 usually needs the capability CAP_NET_BIND_SERVICE.`,
       { cause },
     );
   }

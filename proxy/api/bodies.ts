@@ -63,7 +63,7 @@ export class BodyWriter {
   }
 
   /**
-   * The hash is that of the content hashes and the numbers: hashing the bytes of a page would take longer.
+   * Ends the body. Its hash is over the content hashes and the numbers, since the bytes of a page take longer.
    * @param numbers what the body depends on besides its records: whole numbers below 2^53
    */
   finish(numbers: readonly number[]): Body {
@@ -73,7 +73,7 @@ export class BodyWriter {
     return { bytes: this.copy(), hash: hashBytes(hashes) };
   }
 
-  /** Ends a body that depends on more than its records and numbers: the hash is that of its bytes. */
+  /** Ends a body that depends on more than its records and numbers. Its hash is over its bytes. */
   finishAsText(): Body {
     const bytes = this.copy();
     return { bytes, hash: hashBytes(bytes) };

@@ -1,7 +1,7 @@
 /**
  * The names by which people and programs call platforms, as data. A row has the names of one machine, and of
  * its twin in Japan; a name in several rows means several machines. Case, accents, spaces and punctuation do
- * not matter. The maker in front of a row may precede each of its names ("Sega Genesis"). After "=>" stand names
+ * not matter. The maker at the start of a row may precede each of its names ("Sega Genesis"). After "=>" come names
  * of other platforms that the row means: "Arcade" means MAME and FBNeo, but "MAME" does not mean FBNeo.
  *
  * Sources: the names and folders of systems in EmulationStation, ES-DE, RetroPie, Batocera and Skyscraper;

@@ -184,10 +184,10 @@ function bodyOf(found: LaterResource | Promise<LaterResource> | undefined): stri
   return found.identity.body.toString();
 }
 
-/** An id of so many digits that a double may not hold it. In a text, the quotes would be escaped. */
+/** An id with more digits than a double can hold. In a text, the quotes would be escaped. */
 const LONG_ID = /"id":(\d{16,})/g;
 
-/** Parses a body of the API. Pages only show ids: one with so many digits becomes a text. */
+/** Parses a body of the API. Pages only show ids: such an id becomes a text. */
 export function parseRecords<T>(text: string): T {
   return JSON.parse(text.replace(LONG_ID, '"id":"$1"'));
 }

@@ -43,7 +43,7 @@ const marked = new Marked({
 });
 
 /**
- * @param idPrefix in front of the ids of blocks of code; unique on the page
+ * @param idPrefix a prefix of the ids of blocks of code; unique on the page
  * @returns the text of the first heading, what follows it, and the headings of the second level
  * @throws Error if the text does not begin with a heading of the first level
  */

@@ -80,7 +80,7 @@ describe('a manifest', () => {
 
   test('of another generation than the release names is refused', async () => {
     const { depot } = offering(JSON.stringify(manifest), '000099-8b1a9953c461');
-    expect(await expectRefused(depot)).toMatch(`it is that of ${manifest.id}`);
+    expect(await expectRefused(depot)).toMatch(`it belongs to ${manifest.id}`);
   });
 
   test('that announces more than the disk has is refused before anything is fetched', async () => {

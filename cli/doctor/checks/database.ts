@@ -39,7 +39,7 @@ export const database: Check = {
   async run(context, { ok, warn, error }) {
     const url = requireValue(context, 'DATABASE_URL');
     const opened = await openDatabase(url, TIMEOUTS).catch((cause) => {
-      // The command of `fix` asks a server: it is no use for a file, or for an address that cannot be parsed.
+      // The command of `fix` asks a server: it does not help with a file, or with an address that cannot be parsed.
       if (!url.startsWith('sqlite:') && !(cause instanceof ConfigurationError)) throw cause;
       error(messageOf(cause), 'Correct DATABASE_URL in .env.');
     });

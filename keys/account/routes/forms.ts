@@ -1,5 +1,5 @@
 /**
- * Middleware in front of the routes: it lets in only users who are signed in, or only moderators, and
+ * Middleware before the routes: it lets in only users who are signed in, or only moderators, and
  * reads the form of a POST. A body that is too large is refused before it is in memory.
  */
 import type { Context } from 'hono';

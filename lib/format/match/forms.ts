@@ -35,7 +35,7 @@ interface ExactForms {
 
 const list = (text: string) => text.trim().split(/\s+/);
 
-/** Names in front of a title that say who licensed it, as words, the longest first. */
+/** Names before a title that say who licensed it, as words, the longest first. */
 const LICENCES: readonly (readonly string[])[] = `
   walt disneys, walt disney pictures presents, disney pixar, disneys, disney, nickelodeon,
   cartoon network, marvel, tom clancys, sid meiers, clive barkers, american mcgees,
@@ -45,7 +45,7 @@ const LICENCES: readonly (readonly string[])[] = `
   .split(',')
   .map(list);
 
-/** Articles that stand in front of a title or, after a comma, at its end. */
+/** Articles before a title or, after a comma, at its end. */
 const ARTICLES = list(`
   the a an le la les l' un une der die das ein eine el los las il lo gli i o os as de het een den det
 `);
@@ -96,7 +96,7 @@ const DROPPED = new Set(['the', 'a', 'an', 'and', 'n']);
  * at its end that the title lacks.
  */
 const LEFT_OUT = new Set(['version', 'edition', 'edicion']);
-/** What stands in front of names that a file may lack: "Miner 2049er Starring Bounty Bob". */
+/** What precedes names that a file may lack: "Miner 2049er Starring Bounty Bob". */
 const STARRING = new Set(['starring', 'featuring']);
 /** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
 const SHORT = new Map(
@@ -264,7 +264,7 @@ function withJoinedX(words: readonly string[]): string[] {
   return joined;
 }
 
-/** How many words of a title are a licence in front of it. */
+/** How many words of a title are a licence before it. */
 function licenceLength(words: readonly string[]): number {
   for (const names of LICENCES_BY_WORD.get(words[0]) ?? [])
     if (names.length < words.length && names.every((name, at) => words[at] === name))

@@ -66,7 +66,7 @@ type WithScript = Redis & {
 };
 
 export interface RedisConnection {
-  /** Whether the server can be asked. */
+  /** Whether the server answers. */
   isReady(): boolean;
   /** Why it cannot; undefined if it can. */
   fault(): string | undefined;

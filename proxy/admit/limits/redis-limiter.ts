@@ -133,7 +133,7 @@ export async function makeRedisLimiter(parts: RedisLimiterParts) {
   };
   return {
     ...limiter,
-    /** Resolves when the server can be asked, or after four seconds. */
+    /** Resolves when the server answers, or after four seconds. */
     start: () => Promise.race([ready.promise, sleep(START_MS, undefined, { ref: false })]),
     stop() {
       isStopped = true;

@@ -15,7 +15,7 @@ const KINDS: readonly Change['kind'][] = ['platform', 'game', 'cover'];
 
 /**
  * How many numbers a change has: that of its record, the halves of the hash before, and those of the hash after.
- * Where the record is not there, both halves are zero. That a hash is zero is no likelier than that two are equal.
+ * Where the record is not there, both halves are zero. A zero hash is as unlikely as two equal hashes.
  */
 export const ROW = 5;
 

@@ -1,6 +1,6 @@
 /**
- * Finds the games whose title has a part in common with that of a name: one of them lacks a subtitle, or what
- * stands in front of it, or their subtitles differ.
+ * Finds the games whose title shares a part with that of a name: one of them lacks a subtitle, or what
+ * precedes it, or their subtitles differ.
  */
 import { type LooseForms, type Parts, partsOf } from '../../../lib/format/match/forms.ts';
 import { hashForm } from '../../../lib/format/match/match-index.ts';
@@ -67,7 +67,7 @@ export function findParts(
   const isKnown = () => isGuess || isAnywhere(catalogue, titles);
   if (others.length === 0 && (common === NUMBER || (common === HEAD && !isKnown())))
     return { games, sure: first };
-  // Parts of a game, such as its downloads, have its title in front of their own.
+  // Parts of a game, such as its downloads, have its title before their own.
   const likely = ranked.filter(([, of]) => of < SUBTITLE);
   const isPartOf = (part: number, whole: number) =>
     titlesOf(part).some((title) =>
@@ -110,7 +110,7 @@ function commonOf(
   return overlap(one.heads, other.heads) ? OTHER : NOTHING;
 }
 
-/** Whether two titles have the same subtitle, and in front of it the same numbers and a word in common. */
+/** Whether two titles have the same subtitle, and before it the same numbers and a word in common. */
 function haveSameSubtitle(one: Title, other: Title, subtitles: readonly string[]): boolean {
   const subtitle = subtitles.find((tail) => other.tails.includes(tail));
   if (subtitle === undefined) return false;

@@ -1,6 +1,6 @@
 /**
  * Reads a file name of a game: the titles that it may mean, its regions, disc and serial. A file name goes
- * in, a reading comes out; no catalogue is involved. The time grows linearly with the name.
+ * in, the result is a reading; no catalogue is involved. The time grows linearly with the name.
  *
  * Invariant: a title that was read reads as itself.
  */
@@ -41,7 +41,7 @@ const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
 const ENCODED = /%[0-9a-f]{2}/i;
 /** WHDLoad: the words of the title joined, then its version, and an id or what sets it apart. */
 const WHDLOAD = /^([^\s_]+)_v\d[\d.]*[a-z]?(?:[_&][^\s-]*)?$/i;
-/** GodMode9 writes the id of a title in front of it. */
+/** GodMode9 writes the id of a title before it. */
 const TITLE_ID = /^[0-9A-F]{16}(?:\s-)?[\s_]+(?=[^\s_([{])/i;
 /** The name of a package of Sony: publisher, serial, and the title in 16 characters. */
 const PACKAGE = /^[A-Z]{2}\d{4}-([A-Z]{4})(\d{3})(\d{2})_\d\d-([A-Z0-9]{16})(?:-[A-Z0-9-]*)?$/;
@@ -76,7 +76,7 @@ const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
 const ENDINGS =
   /(?<![\s,.])[\s,.]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|dvd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
 
-/** Sony's serials: SLUS-20851, and SLUS_208.51 in front of a title as the file on the disc has it. */
+/** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
 const SERIAL_IN_FRONT = /^([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})(?![0-9A-Za-z])[\s._-]*/;
 const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;
 
@@ -135,7 +135,7 @@ function dropEnds(text: string, found: Found): string {
   return cut(rest, LAST_BRACKETS);
 }
 
-/** The serial in front of a file name or in brackets, and the rest of the name. */
+/** The serial before a file name or in brackets, and the rest of the name. */
 function serialIn(name: string): { value: string; rest: string } | undefined {
   const [, publisher, number, end, title = ''] = PACKAGE.exec(name) ?? [];
   if (title !== '')

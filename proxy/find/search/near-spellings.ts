@@ -161,7 +161,7 @@ function lettersAt({ text, textStart }: Pick<Postings, 'text' | 'textStart'>, nu
 }
 
 /**
- * Whether so many edits are enough to turn a word, from `i` on, into the wanted one, from `j` on.
+ * Whether this many edits turn a word, from `i` on, into the wanted one, from `j` on.
  * @param withSwaps whether a swap is one edit rather than two
  */
 export function canBecome(

@@ -24,7 +24,7 @@ export interface WordPairs {
   readonly doubled: Uint32Array;
 }
 
-/** With so many bits for each pair, at most one in five pairs that no variant has seems to be there. */
+/** With this many bits for each pair, at most one in five pairs that no variant has seems to be there. */
 const BITS_PER_PAIR = 4;
 
 /**

@@ -10,7 +10,7 @@ import { showMethod, showTarget } from './shown-target.ts';
 
 const FIRST_ERROR = 400;
 
-/** A batch is handed on after this time, or as soon as it has so many characters. */
+/** A batch is handed on after this time, or when it has this many characters. */
 const LONGEST_WAIT_MS = 200;
 const BATCH = 64 * 1024;
 

@@ -16,7 +16,7 @@ export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set<string>([
 ]);
 /** In characters, of the path and of the query. */
 const LONGEST = 1_000;
-/** A key, or so many letters and digits in a row that they may be most of one. */
+/** A key, or enough letters and digits in a row to be most of one. */
 const SECRET = /cck_[0-9A-Za-z]*|[0-9A-Za-z]{24,}/g;
 const PERCENT_ENCODED = /%([0-9A-Fa-f]{2})/g;
 const HIDDEN = '…';

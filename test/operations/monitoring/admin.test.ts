@@ -42,12 +42,14 @@ test('a program is ready until one of its tasks fails or it stops', async () => 
   const ending = await send(`${url}/readyz`);
   expect([ending.status, ending.json.stopping]).toEqual([503, true]);
 
+  const port = Number(new URL(url).port);
   const taken = makeProgramAdmin({
     program: 'replica',
     // The replica listens seven ports above it.
-    settings: { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: Number(new URL(url).port) - 7 },
+    settings: { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: port - 7 },
   });
-  await expect(taken.listen()).rejects.toThrow('ADMIN_PORT a free port');
+  const fix = `port ${port}, which ADMIN_PORT chooses, must be free`;
+  await expect(taken.listen()).rejects.toThrow(fix);
   admin.close();
 });
 
