@@ -122,10 +122,10 @@ interface Run extends RunOptions, OptionalSchema {
 
 /** Runs on the rows that have changed or, if that is impossible or fails, on all rows. */
 async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<RunResult> {
-  const { snapshotsDir, isFull = false, keyOf, progress } = run;
+  const { snapshotsDir, isFull = false, conditions, keyOf, progress } = run;
   const readAll = async (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    await warnOfMemory(run);
+    if (conditions === undefined) await warnOfMemory(run);
     return attempt(run, undefined, reason);
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');

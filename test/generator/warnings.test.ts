@@ -44,9 +44,14 @@ test('a run that the memory may be too small for says so before it starts', asyn
     warn: (text: string) => texts.push(text),
     step: (text: string) => texts.push(text),
   };
-  await run(database, newSnapshots(), { availableMemory: 100e6 }, progress);
+  const availableMemory = 100e6;
+  await run(database, newSnapshots(), { availableMemory }, progress);
+  // A part of the catalogue needs less.
+  const conditions = { games: 'id = 1' };
+  await run(database, newSnapshots(), { availableMemory, conditions }, progress);
   await database.close();
-  expect(texts[0]).toBe(
-    'Warning: a run over 2 games takes about 150 MB of memory, and only 100 MB are available. The system may end it.',
-  );
+  const warning =
+    'Warning: a run over 2 games takes about 150 MB of memory, and only 100 MB are available. The system may end it.';
+  expect(texts[0]).toBe(warning);
+  expect(texts.slice(1)).not.toContain(warning);
 });
