@@ -325,7 +325,7 @@ function* filesOf({ ids, game }: CoverRows): Generator<string> {
     yield `cover_id IN (${published.slice(from, from + COVERS_PER_QUERY).join(',')})`;
 }
 
-/** Numbers the distinct values of a column, after those that have numbers; null is number 0, and so is the empty text. */
+/** Numbers the distinct values of a column, after those that have numbers; null and the empty text are number 0. */
 function numberValues(column: string, before: readonly (string | null)[]) {
   const values = [...before];
   const numbers = new Map(values.map((value, number) => [value, number]));

@@ -296,7 +296,7 @@ export function compareValues(a: Value, b: Value): number {
   return typeOrder(a) - typeOrder(b);
 }
 
-/** Why a table must not be published; undefined if it may be. @param bad those that are not consequences of others */
+/** Why a table must not be published; undefined if it may be. @param bad those that no other row has caused */
 function faultOf(table: Table, rows: number, leftOut: number, bad: number): string | undefined {
   if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
     return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;

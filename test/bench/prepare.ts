@@ -1,6 +1,6 @@
 /**
- * What all parts of the benchmark use: a catalogue in a database (see `startDatabaseServer`), its titles as lines, keys,
- * and for each checkout of the product a generation that it has made.
+ * What all parts of the benchmark use: a catalogue in a database (see `startDatabaseServer`), its titles as
+ * lines, keys, and for each checkout of the product a generation that it has made.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

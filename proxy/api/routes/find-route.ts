@@ -3,6 +3,7 @@
  * and the index is searched for each part. No part of the path is ever used as a file name.
  */
 
+import { findPlatform } from '../../../lib/format/index/record-index.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { changesRoute } from './changes.ts';
@@ -68,7 +69,7 @@ export function makeFindRoute(publicUrl: string, readChanges: ReadChanges): Find
 
 function platformRoute(slug: string): Route {
   return plainRoute('platform', ({ index }: Generation): Body | undefined => {
-    const platform = index.platforms[index.platformBySlug.get(slug) ?? -1];
+    const platform = findPlatform(index, slug);
     return platform && { bytes: platform.record, hash: platform.hash };
   });
 }

@@ -58,7 +58,7 @@ interface Attempt {
   readonly ranks: NumberSet<Rank>;
 }
 
-/** A prefix is taken for a misspelling if this many times as many variants have the near spelling. */
+/** A near spelling must be in more than this many times as many variants as the prefix. */
 const FAR_MORE = 4;
 
 /** In so few variants, the near spellings of a word are found faster than in all. */

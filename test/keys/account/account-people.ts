@@ -50,7 +50,7 @@ export async function openAccountSite() {
     const id = await request(visitor);
     await decide(id, 'approve', { limit: '60' });
     const { text } = await visitor.post(`${KEYS}/${id}/reveal`);
-    return { id, key: RAW_KEY.exec(text)?.[0] as string };
+    return { id, key: RAW_KEY.exec(text)?.[0] ?? '' };
   }
 
   async function query(sql: string, values: readonly Value[] = []): Promise<Row[]> {

@@ -1,4 +1,7 @@
-/** The edit distance as a plain table: a swap of two neighbouring letters is one edit, or else two; a letter is a code point. */
+/**
+ * The edit distance as a plain table. A swap of two neighbouring letters is one edit, or else two. A letter is
+ * a code point.
+ */
 export function editDistance(left: string, right: string, isSwapOne = true): number {
   const a = [...left];
   const b = [...right];
