@@ -1,7 +1,7 @@
 /** `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes nothing. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readArguments, readValue } from '../lib/program/arguments.ts';
-import { oneOf } from '../lib/program/environment/variables.ts';
+import { oneOfWords } from '../lib/program/environment/values.ts';
 import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { printable, printableJson } from '../lib/program/printable.ts';
@@ -69,7 +69,7 @@ export const runDoctor = makeCommand(examine);
 
 async function examine({ words, variables: read, stdout }: Invocation): Promise<number> {
   const { texts, switches } = readArguments(USAGE, words);
-  const readProgram = (name: string) => readValue('--for', name, oneOf(...PROGRAMS));
+  const readProgram = (name: string) => readValue('--for', name, oneOfWords(...PROGRAMS));
   const programs = texts.for?.split(',').map(readProgram) ?? DEFAULT_PROGRAMS;
   const variables = read();
   const context: CheckContext = {

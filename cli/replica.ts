@@ -14,7 +14,7 @@ import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import { readArguments, readValue } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
-import { wholeNumber } from '../lib/program/environment/variables.ts';
+import { wholeNumber } from '../lib/program/environment/values.ts';
 import { makeCommand } from '../lib/program/failure.ts';
 import { checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';

@@ -27,7 +27,7 @@ import { rollbackTo } from '../lib/generations/rollback.ts';
 import { verifyAndOpen } from '../lib/generations/verify.ts';
 import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
-import { wholeNumber } from '../lib/program/environment/variables.ts';
+import { wholeNumber } from '../lib/program/environment/values.ts';
 import { makeCommand, messageOf } from '../lib/program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { isWellFormedKey } from '../lib/format/api-key.ts';
 import { readValue } from '../lib/program/arguments.ts';
 import { ConfigurationError } from '../lib/program/environment/environment.ts';
-import { isAddress, parseWebAddress, shownAddress } from '../lib/program/environment/variables.ts';
+import { isAddress, parseWebAddress, shownAddress } from '../lib/program/environment/values.ts';
 import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
 import type { Depot, WritableDepot } from './depot.ts';
 import { openFolderDepot } from './folder.ts';

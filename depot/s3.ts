@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
-import { shownAddress } from '../lib/program/environment/variables.ts';
+import { shownAddress } from '../lib/program/environment/values.ts';
 import { checkPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';
 import { type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
 import { readWhole, tryAgain } from './transfers.ts';

@@ -6,7 +6,7 @@
 import type { Value } from '../../lib/database/database.ts';
 import type { Id } from '../../lib/format/index/ids.ts';
 import { isSlug } from '../../lib/format/layout.ts';
-import { hasPlainHost } from '../../lib/program/environment/variables.ts';
+import { hasPlainHost } from '../../lib/program/environment/values.ts';
 import { RowFault } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
 import { readTime, TIME } from '../rows/times.ts';

@@ -1,6 +1,6 @@
 /** The verbs for the accounts of an installation without a site. */
 import { readValue } from '../../lib/program/arguments.ts';
-import { oneOf } from '../../lib/program/environment/variables.ts';
+import { oneOfWords } from '../../lib/program/environment/values.ts';
 import { addAccount, ROLES, removeAccount } from '../lifecycle/accounts.ts';
 import { type Account, listAccounts } from '../tables/accounts.ts';
 import { parseAccountId } from '../tables/values.ts';
@@ -29,7 +29,9 @@ export const ACCOUNT_VERBS: readonly Verb[] = [
       const why = 'e-mails and pages address the account by its name';
       const name = requireText('--name', texts.name, why);
       const given =
-        texts.role === undefined ? texts.role : readValue('--role', texts.role, oneOf(...ROLES));
+        texts.role === undefined
+          ? texts.role
+          : readValue('--role', texts.role, oneOfWords(...ROLES));
       return async (database) => {
         const account = { email, name, role: given };
         const { id, role, isNew } = await addAccount(database, account);

@@ -4,7 +4,7 @@ import { KEY_STATES } from '../../lib/format/api-key.ts';
 import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage-file.ts';
 import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { type Arguments, readValue } from '../../lib/program/arguments.ts';
-import { oneOf, wholeNumber } from '../../lib/program/environment/variables.ts';
+import { oneOfWords, wholeNumber } from '../../lib/program/environment/values.ts';
 import { findKey, type KeyRow, listKeys } from '../lifecycle/key-lists.ts';
 import {
   type DayOfUse,
@@ -197,7 +197,8 @@ export const KEY_VERBS: readonly Verb[] = [
     help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in name, purpose, website, prefixes and account. LIMIT OF is the key for which a request asks a higher limit.`,
     prepare(args) {
       const { state: name, text } = args.texts;
-      const state = name === undefined ? name : readValue('--state', name, oneOf(...KEY_STATES));
+      const state =
+        name === undefined ? name : readValue('--state', name, oneOfWords(...KEY_STATES));
       return async (database) => {
         return {
           data: asText(args.switches, KEY_COLUMNS, await listKeys(database, { state, text })),

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import type { JWK } from 'jose';
 import type { ValueChecks } from '../../../lib/program/environment/environment.ts';
-import { isAddress } from '../../../lib/program/environment/variables.ts';
+import { isAddress } from '../../../lib/program/environment/values.ts';
 import { readBoundedFileSync } from '../../../lib/program/files/bounded-file.ts';
 
 /** The public keys of a JWK Set (RFC 7517), or the address to fetch them from. */

@@ -6,6 +6,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
+import { notAllowed, oneOfWords, parseWebAddress, shownAddress, wholeNumber } from './values.ts';
 
 /** The text to use if the variable is unset or empty (without one, it must be set), and its parser. */
 export type Variable<T> = readonly [fallback: string | undefined, parse: (text: string) => T];
@@ -36,7 +37,7 @@ export const VARIABLES = {
   SITE_LANGUAGE: ['en', parseLanguage],
   FILES_URL: ['http://localhost:$PORT/files', parseWebAddress],
   PUBLIC_URL: ['http://localhost:$PORT', parseWebAddress],
-  LOG_LEVEL: ['info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
+  LOG_LEVEL: ['info', oneOfWords('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
   ADMIN_HOST: ['127.0.0.1', parseHost],
   // The ports of the other programs follow it.
   ADMIN_PORT: ['9090', wholeNumber(0, 65_528, 'a port')],
@@ -51,7 +52,7 @@ export const VARIABLES = {
   DEFAULT_RATE_LIMIT: ['120', parseRate],
   ADDRESS_RATE_LIMIT: ['60', parseRate],
   LIMITS_URL: ['', parseLimitsUrl],
-  LIMITS_FAILURE: ['local', oneOf('local', 'refuse')],
+  LIMITS_FAILURE: ['local', oneOfWords('local', 'refuse')],
   SNAPSHOT_DOWNLOADS: ['on', parseSwitch],
   EXPLORER_KEY: ['', parseApiKey],
   ACCOUNT_URL: ['', parseOptionalWebAddress],
@@ -77,54 +78,16 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/**
- * An address as an error may show it, in quotes: without user and password, the values of a query and a
- * fragment, even if it is not well-formed.
- */
-export function shownAddress(text: string): string {
-  const withoutUser = text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@');
-  return JSON.stringify(withoutUser.replace(/#.+$/s, '#…').replace(/=[^&#]+/g, '=…'));
-}
-
-/**
- * Whether a text is an address and not the path of a file or folder: it begins with a scheme, which is
- * longer than the letter of a drive, or with a user and a password.
- */
-export function isAddress(text: string): boolean {
-  return /^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/.test(text);
-}
-
-function fault(allowed: string, shown: string): Error {
-  return new Error(`must be ${allowed}, not ${shown}.`);
-}
-
-/** @param what such as "a port" */
-export function wholeNumber(least: number, most: number, what = 'a whole number') {
-  return (text: string): number => {
-    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw fault(`${what} from ${least} to ${most}`, JSON.stringify(text));
-  };
-}
-
-export function oneOf<const Word extends string>(...words: Word[]) {
-  return (text: string): Word => {
-    const word = words.find((one) => one === text);
-    if (word !== undefined) return word;
-    throw fault(`one of ${words.join(', ')}`, JSON.stringify(text));
-  };
-}
-
 /** @param allowed describes the texts that have the form */
 function textOf(form: RegExp, allowed: string) {
   return (text: string): string => {
     if (form.test(text)) return text;
-    throw fault(allowed, JSON.stringify(text));
+    throw notAllowed(allowed, JSON.stringify(text));
   };
 }
 
 function parseSwitch(text: string): boolean {
-  return oneOf('on', 'off')(text) === 'on';
+  return oneOfWords('on', 'off')(text) === 'on';
 }
 
 function parseHost(text: string): string {
@@ -193,25 +156,10 @@ function parseAccessLog(text: string): number | 'errors' {
   if (text === 'all') return 1;
   const [, share] = /^1\/([1-9]\d{0,8})$/.exec(text) ?? [];
   if (share !== undefined) return 1 / Number(share);
-  throw fault('off, errors, all, or a share of all requests such as 1/100', JSON.stringify(text));
-}
-
-export function parseWebAddress(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  // `URL` reports no query for "https://example.org?", so the text is searched.
-  const isPlain = !/[?#]/.test(text) && url?.username === '' && url.password === '';
-  if (url !== undefined && isPlain && /^https?:$/.test(url.protocol) && hasPlainHost(url)) {
-    return url.href.replace(/\/+$/, '');
-  }
-  throw fault(
-    'an http or https address without query or user, such as https://example.org',
-    shownAddress(text),
+  throw notAllowed(
+    'off, errors, all, or a share of all requests such as 1/100',
+    JSON.stringify(text),
   );
-}
-
-/** Whether a host has only the characters of names and IP addresses: `URL` accepts others, even quotes. */
-export function hasPlainHost({ host }: URL): boolean {
-  return /^[\w.:[\]-]+$/.test(host);
 }
 
 function parseOptionalWebAddress(text: string): string {
@@ -221,7 +169,7 @@ function parseOptionalWebAddress(text: string): string {
 /** Keys must not be within reach of a web server, which could be public by accident. */
 function parseKeysDepot(text: string): string {
   if (!/^https?:/i.test(text)) return text;
-  throw fault(
+  throw notAllowed(
     'a folder or s3://bucket/prefix, never a web server, which could be public',
     shownAddress(text),
   );

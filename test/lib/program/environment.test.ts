@@ -9,7 +9,8 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '#lib/program/environment/environment.ts';
-import { shownAddress, VARIABLES, type VariableName } from '#lib/program/environment/variables.ts';
+import { shownAddress } from '#lib/program/environment/values.ts';
+import { VARIABLES, type VariableName } from '#lib/program/environment/variables.ts';
 import { makeFolder } from '#test/support/product.ts';
 
 const NAMES = Object.keys(VARIABLES) as VariableName[];
