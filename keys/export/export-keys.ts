@@ -18,7 +18,7 @@ import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { keepReserve, replaceWithReserve } from '../../lib/generations/files/reserve.ts';
 import { tryToRead } from '../../lib/program/files/bounded-file.ts';
-import { toDatabaseTime } from '../tables/values.ts';
+import { endsOfOldKeys } from '../tables/values.ts';
 
 /** Rows of keys are gone from the database. These keys keep working, all others were exported. */
 export class KeysLostError extends Error {
@@ -68,8 +68,8 @@ export async function readDecision(
   // An installation gets the table with the first use of the account pages after an upgrade.
   if (hasTable && tables.has('old_keys')) {
     const old = `SELECT k.id, o.key_hash, k.state, k.limit_per_minute, o.ends_at FROM old_keys o
-       JOIN api_keys k ON k.id = o.key_id WHERE o.ends_at > ? ORDER BY k.id`;
-    rows.push(...(await database.rows(old, [toDatabaseTime(new Date())])));
+       JOIN api_keys k ON k.id = o.key_id WHERE o.ends_at > ? AND o.ends_at <= ? ORDER BY k.id`;
+    rows.push(...(await database.rows(old, endsOfOldKeys(new Date()))));
   }
   // Usually, the file has just these keys already, and is not parsed.
   const unchanged = decideKeys(rows, []);

@@ -1,6 +1,6 @@
 /**
  * Imports what proxies report about the use of keys. Nothing depends on the order of the reports, or on how
- * often one arrives: the time of last use never moves back, and nothing counts twice, because the counts of
+ * often one arrives: the time of last use never moves back, unless it is in the future, and nothing counts twice, because the counts of
  * a run of a proxy only grow and the larger value stays.
  */
 import { lstatSync, readdirSync, statSync } from 'node:fs';
@@ -17,7 +17,7 @@ import {
 } from '../../lib/format/key-usage-file.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
-import { addSeconds, marks, toDatabaseTime } from '../tables/values.ts';
+import { addSeconds, latestTime, marks, toDatabaseTime } from '../tables/values.ts';
 
 const KEYS_PER_STATEMENT = 200;
 /** The columns of counts, and the names that reports have for them. */
@@ -69,17 +69,26 @@ export function makeUsageImport(
   const importedCounts = new Map<string, DayUsage>();
   let tidiedOn = '';
 
-  async function importLastUse(database: Database, { day, keys }: DayUsage): Promise<void> {
+  /** @param latest the latest time that may be right: a later one was set while the clock was ahead */
+  async function importLastUse(
+    database: Database,
+    { day, keys }: DayUsage,
+    latest: string,
+  ): Promise<void> {
     const bySecond = Map.groupBy(keys, ([, { lastSecond }]) => lastSecond);
     for (const [second, used] of bySecond) {
       if (second === undefined) continue;
       const time = toDatabaseTime(addSeconds(new Date(day), second));
-      const ids = used.flatMap(([id]) => (time > (latestUses.get(id) ?? '') ? [id] : []));
+      if (time > latest) continue;
+      const ids = used.flatMap(([id]) => {
+        const known = latestUses.get(id) ?? '';
+        return known < time || known > latest ? [id] : [];
+      });
       for (const batch of batchesOf(ids)) {
         await database.run(
-          `UPDATE api_keys SET last_used_at = ?
-           WHERE id IN (${marks(batch)}) AND (last_used_at IS NULL OR last_used_at < ?)`,
-          [time, ...batch, time],
+          `UPDATE api_keys SET last_used_at = ? WHERE id IN (${marks(batch)})
+             AND (last_used_at IS NULL OR last_used_at < ? OR last_used_at > ?)`,
+          [time, ...batch, time, latest],
         );
       }
       for (const id of ids) latestUses.set(id, time);
@@ -103,8 +112,11 @@ export function makeUsageImport(
     for (const [name, { day }] of importedCounts) {
       if (!isReported(day, time)) importedCounts.delete(name);
     }
-    const oldest = dayOf(time, 1 - KEPT_USAGE_DAYS);
-    await database.run('DELETE FROM key_usage WHERE day < ?', [oldest]);
+    // Counted in days with counts, not by the clock, which may be wrong.
+    const [[oldest] = []] = await database.rows(
+      `SELECT DISTINCT day FROM key_usage ORDER BY day DESC LIMIT 1 OFFSET ${KEPT_USAGE_DAYS - 1}`,
+    );
+    if (oldest != null) await database.run('DELETE FROM key_usage WHERE day < ?', [oldest]);
     tidiedOn = today;
   }
 
@@ -121,7 +133,7 @@ export function makeUsageImport(
           // A proxy whose clock is ahead must not set a future day, which would then stay.
           if (!isReported(usage.day, time)) continue;
           await importCounts(database, usage);
-          await importLastUse(database, usage);
+          await importLastUse(database, usage, latestTime(now));
         }
         await tidy(database, time);
         imported.set(name, written);

@@ -9,6 +9,7 @@ import {
   type AccountId,
   addSeconds,
   fromDatabaseTime,
+  latestTime,
   toDatabaseTime,
   toObject,
 } from '../tables/values.ts';
@@ -102,9 +103,9 @@ export async function refuseManyChanges(
   const { most, seconds } = CHANGES;
   const [row] = await reader.rows(
     `SELECT e.at FROM key_events e JOIN api_keys k ON k.id = e.key_id
-     WHERE e.actor_id = ? AND e.at > ? AND k.account_id = e.actor_id
+     WHERE e.actor_id = ? AND e.at > ? AND e.at <= ? AND k.account_id = e.actor_id
      ORDER BY e.at DESC LIMIT 1 OFFSET ${most - 1}`,
-    [accountId, toDatabaseTime(addSeconds(at, -seconds))],
+    [accountId, toDatabaseTime(addSeconds(at, -seconds)), latestTime(at)],
   );
   if (row === undefined) return;
   const end = addSeconds(fromDatabaseTime(String(row[0])), seconds);

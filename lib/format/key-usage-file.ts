@@ -30,7 +30,7 @@ export const DAY_MS = DAY_SECONDS * 1000;
 export const LARGEST_KEY_USAGE = 64 * 1024 * 1024;
 /** Proxies report the counts of this many days, so that none is lost while the import fails. */
 const REPORTED_DAYS = 8;
-/** How many days the database keeps counts. */
+/** How many days with counts the database keeps. */
 export const KEPT_USAGE_DAYS = 400;
 
 /** What a key has used: within a day, or in total. */
@@ -75,6 +75,18 @@ export function dayOf(time: number, days = 0): string {
  */
 export function isReported(day: string, now: number): boolean {
   return day >= dayOf(now, 1 - REPORTED_DAYS) && day <= dayOf(now, 1);
+}
+
+/**
+ * The days whose counts a proxy keeps: the last ones with counts. Those before the present and those after it are
+ * told apart, so that days of a clock that was wrong replace none of the others.
+ */
+export function keptDays(days: Iterable<string>, now: number): ReadonlySet<string> {
+  const sorted = [...new Set(days)].sort();
+  const later = sorted.findIndex((day) => day > dayOf(now, 1));
+  const split = later === -1 ? sorted.length : later;
+  const first = Math.max(0, split - REPORTED_DAYS);
+  return new Set(sorted.slice(first, split + REPORTED_DAYS));
 }
 
 /** The bytes of the file. */

@@ -270,6 +270,28 @@ test('the pages of the owner and of moderators show what a key has used, the lat
   expect((await people.other.get(KEYS)).text).not.toContain('1,264');
 });
 
+test('the page of moderators lists e-mails that did not arrive, with the answer of the mail server', async () => {
+  const id = await issue('a bot');
+  const { text: before } = await site.people.moderator.get(MODERATION);
+  expect(before).not.toContain('E-mails that did not arrive');
+  const add = (subject: string, values: string) =>
+    site.query(
+      `INSERT INTO mail_outbox (key_id, recipient, subject, created_at, body, next_attempt_at, expires_at, last_error)
+       VALUES (?, 'gone@covers.example', ?, '2026-03-04 05:06:07', ${values}) RETURNING id`,
+      [id, subject],
+    );
+  await add('Refused', `'Text.', NULL, NULL, '550 no such mailbox'`);
+  await add('Waiting', `'Text.', '2036-03-04 05:06:07', NULL, '452 later'`);
+  await add('Expired link', `'', NULL, '2026-03-04 05:21:07', 'It expired before it was sent.'`);
+  const { text } = await site.people.moderator.get(MODERATION);
+  const [, listed = ''] = text.split('E-mails that did not arrive');
+  expect(listed).toContain(`<a href="${MODERATION}/${id}">Refused</a>`);
+  expect(listed).toContain('gone@covers.example');
+  expect(listed).toContain('550 no such mailbox');
+  expect(listed).not.toMatch(/Waiting|Expired link/);
+  await site.query('DELETE FROM mail_outbox RETURNING id');
+});
+
 test('an unknown action is 404, even if its name begins like a known one', async () => {
   const id = await site.request(site.people.other);
   for (const action of ['approved', 'approve/', 'delete']) {

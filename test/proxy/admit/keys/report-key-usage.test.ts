@@ -219,14 +219,17 @@ describe('the counts in the file', () => {
       expect(await second.write()).toBe(true);
       expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(7)]);
     }
-    // The older run is dropped once its day is too long ago.
-    second.clock.wall += 8 * DAY_MS;
-    second.count(1);
-    await second.write();
-    expect(countsOf(dir, 1)).toEqual([['2026-03-09', used(1)]]);
+    // The older run is dropped once there are eight later days.
+    for (let day = 1; day <= 8; day++) {
+      second.clock.wall += DAY_MS;
+      second.count(1);
+      await second.write();
+    }
+    const days = countsOf(dir, 1);
+    expect([days.length, days[0]]).toEqual([8, ['2026-03-02', used(1)]]);
   });
 
-  test('do not jump if a key is deleted and comes back, or if the clock is wrong for a while', async () => {
+  test('do not jump if a key is deleted and comes back, and stay if the clock is wrong for a while', async () => {
     const dir = makeFolder();
     const { write, count, setKeys, clock } = makeReporter(dir, [1]);
     count(1, 'requests', 5);
@@ -236,12 +239,15 @@ describe('the counts in the file', () => {
     count(1, 'requests', 2);
     await write();
     expect(countsOf(dir, 1)).toEqual([['2026-03-01', used(7)]]);
-    clock.wall += 30 * DAY_MS;
+    clock.wall = NOON + 3650 * DAY_MS;
     count(1, 'requests', 3);
     await write();
     clock.wall = NOON;
     count(1, 'requests', 4);
     await write();
-    expect(countsOf(dir, 1)).toEqual([['2026-03-01', used(4)]]);
+    expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(11)]);
+    clock.wall = NOON - 20_000 * DAY_MS;
+    await write();
+    expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(11)]);
   });
 });
