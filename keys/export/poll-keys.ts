@@ -11,13 +11,7 @@ import { openDatabase } from '../../lib/database/open.ts';
 import { addGauge } from '../../lib/program/admin/metrics.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { type Poll, poll } from '../../lib/program/poll.ts';
-import {
-  type KeysDecision,
-  KeysLostError,
-  readDecision,
-  reportLoss,
-  writeKeys,
-} from './export-keys.ts';
+import { KeysLostError, readKeys, writeKeys } from './export-keys.ts';
 import { type FoundReport, makeKeyUsageImport, makeUsageImport } from './import-key-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
@@ -63,9 +57,9 @@ export class KeysPolls {
   private lastLoss = '';
   /** Usage waits until there is a table of keys, and lost keys are back. */
   private canImport = false;
-  /** How many keys have lost their rows. */
+  /** How many keys are gone, if nothing is exported for that reason. */
   private lost = 0;
-  /** The decision of the last export and when the database was read, until it is sent. */
+  /** The content of the last export and when the database was read, until it is sent. */
   private unsent: { readonly content: string; readonly readAt: number } | undefined;
 
   /** Starts to poll. */
@@ -73,7 +67,9 @@ export class KeysPolls {
     this.options = options;
     const { snapshotsDir, replicas, registry, tasks, log } = options;
     const name = 'schedule_keys_lost';
-    addGauge(registry, name, 'How many keys have lost their rows', () => this.lost);
+    const help =
+      'How many known keys are gone, if nothing is exported for that reason; otherwise 0';
+    addGauge(registry, name, help, () => this.lost);
     const interval = replicas === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
     const exportKeys = tasks.observe('export_keys', () => this.readAndWrite());
     this.exporting = poll(
@@ -101,32 +97,33 @@ export class KeysPolls {
     this.options.replicas?.close();
   }
 
-  /** @throws KeysLostError after the export */
   private async readAndWrite(): Promise<NothingToDo | undefined> {
     const { databaseUrl, snapshotsDir, log } = this.options;
-    let decision: KeysDecision | undefined;
+    let content: string | undefined;
     try {
       this.database ??= await openDatabase(databaseUrl);
-      decision = await readDecision(this.database, snapshotsDir);
-      this.lost = decision?.lost ?? 0;
-      this.canImport = decision?.lost === 0;
-      if (decision !== undefined) {
-        const { content } = decision;
+      content = await readKeys(this.database, snapshotsDir);
+      this.lost = 0;
+      this.canImport = content !== undefined;
+      if (content !== undefined) {
         this.unsent = { content, readAt: Date.now() };
         if (writeKeys(content, snapshotsDir)) log.info('exported the keys');
       }
       if (this.hasFailed) log.info('the keys file is updated again');
       this.hasFailed = false;
     } catch (error) {
+      if (error instanceof KeysLostError) {
+        this.lost = error.lost;
+        this.canImport = false;
+        throw error;
+      }
       this.hasFailed = true;
       await this.closeDatabase();
       throw error;
     }
-    if (decision === undefined) {
-      return new NothingToDo('the database does not have the table api_keys');
-    }
-    reportLoss(decision, snapshotsDir);
-    return undefined;
+    return content === undefined
+      ? new NothingToDo('the database does not have the table api_keys')
+      : undefined;
   }
 
   private async exportOnce(exportKeys: () => Promise<unknown>): Promise<void> {

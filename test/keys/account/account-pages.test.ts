@@ -1,6 +1,6 @@
 /** How owners and moderators use the account pages, over HTTP. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readDecision } from '#keys/export/export-keys.ts';
+import { readKeys } from '#keys/export/export-keys.ts';
 import { changeLimit, issueKey } from '#keys/lifecycle/reviews.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { hashKey } from '#lib/format/api-key.ts';
@@ -92,7 +92,7 @@ test('a rotated key works beside the new one for 24 hours if the owner keeps it,
   const { id, key } = await site.revealed(owner);
   const entries = async () => {
     const database = await openDatabase(site.databaseUrl);
-    const { content = '' } = (await readDecision(database, makeFolder())) ?? {};
+    const content = (await readKeys(database, makeFolder())) ?? '';
     await database.close();
     return parseKeys(content)
       .filter((entry) => entry.id === id)
