@@ -1,7 +1,7 @@
 /** The verbs for keys and requests, their usage, and the outbox. */
 import type { Database } from '../../lib/database/database.ts';
 import { KEY_STATES } from '../../lib/format/api-key.ts';
-import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage-file.ts';
+import { KEPT_USAGE_DAYS, type Usage } from '../../lib/format/key-usage-file.ts';
 import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { type Arguments, readValue } from '../../lib/program/arguments.ts';
 import { oneOf, wholeNumber } from '../../lib/program/environment/variables.ts';
@@ -12,7 +12,6 @@ import {
   type KeyUse,
   mostUsedKeys,
   totalOf,
-  type Use,
   usageOf,
 } from '../lifecycle/key-usage.ts';
 import { rotateKey } from '../lifecycle/own-keys.ts';
@@ -49,11 +48,9 @@ const KEY_COLUMNS: readonly Column<KeyRow>[] = [
   ['WEBSITE', ({ website_url }) => website_url],
   ['PURPOSE', ({ purpose }) => purpose],
 ];
-const USE_COLUMNS: readonly Column<Use>[] = [
+const USE_COLUMNS: readonly Column<Usage>[] = [
   ['REQUESTS', ({ requests }) => requests],
-  ['304', ({ not_modified }) => not_modified],
   ['429', ({ refused }) => refused],
-  ['BYTES', ({ bytes }) => bytes],
 ];
 const KEY_USE_COLUMNS: readonly Column<KeyUse>[] = [
   ['ID', ({ key_id }) => key_id],

@@ -20,13 +20,12 @@ import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-fi
 import { addSeconds, latestTime, marks, toDatabaseTime } from '../tables/values.ts';
 
 const KEYS_PER_STATEMENT = 200;
-/** The columns of counts, and the names that reports have for them. */
-const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'];
-const MEMBERS = ['requests', 'notModified', 'refused', 'bytes'] as const;
 /** The end of a statement that adds rows, or raises their counts. */
 const ENDS = {
-  mysql: `ON DUPLICATE KEY UPDATE ${COLUMNS.map((name) => `${name} = GREATEST(${name}, VALUES(${name}))`).join(', ')}`,
-  sqlite: `ON CONFLICT (key_id, day, run) DO UPDATE SET ${COLUMNS.map((name) => `${name} = MAX(${name}, excluded.${name})`).join(', ')}`,
+  mysql: `ON DUPLICATE KEY UPDATE
+    requests = GREATEST(requests, VALUES(requests)), refused = GREATEST(refused, VALUES(refused))`,
+  sqlite: `ON CONFLICT (key_id, day, run) DO UPDATE SET
+    requests = MAX(requests, excluded.requests), refused = MAX(refused, excluded.refused)`,
 };
 
 /** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
@@ -98,9 +97,10 @@ export function makeUsageImport(
   async function importCounts(database: Database, usage: DayUsage): Promise<void> {
     const name = `${usage.run} ${usage.day}`;
     const before = importedCounts.get(name)?.keys;
-    const changed = [...usage.keys].filter(([id, used]) =>
-      MEMBERS.some((member) => used[member] !== before?.get(id)?.[member]),
-    );
+    const changed = [...usage.keys].filter(([id, { requests, refused }]) => {
+      const known = before?.get(id);
+      return requests !== known?.requests || refused !== known.refused;
+    });
     for (const batch of batchesOf(changed)) await raiseCounts(database, usage, batch);
     importedCounts.set(name, usage);
   }
@@ -156,10 +156,10 @@ async function raiseCounts(
   const known = new Set(found.map(([id]) => id));
   const rows = keys
     .filter(([id]) => known.has(id))
-    .map(([id, used]): Value[] => [id, day, run, ...MEMBERS.map((member) => used[member])]);
+    .map(([id, { requests, refused }]): Value[] => [id, day, run, requests, refused]);
   if (rows.length === 0) return;
   await database.run(
-    `INSERT INTO key_usage (key_id, day, run, ${COLUMNS.join(', ')})
+    `INSERT INTO key_usage (key_id, day, run, requests, refused)
      VALUES ${rows.map((row) => `(${marks(row)})`).join(', ')} ${ENDS[database.kind]}`,
     rows.flat(),
   );

@@ -8,7 +8,7 @@
 import { parseFile, readMembers } from './json/parse-file.ts';
 import { isCount, listOf, matching, withMembers } from './json/values.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 const DAY_SECONDS = 24 * 3600;
 const SHAPE = {
   counts: listOf(
@@ -18,7 +18,7 @@ const SHAPE = {
       keys: listOf(
         (value: unknown): value is readonly number[] =>
           Array.isArray(value) &&
-          (value.length === 5 || (value.length === 6 && value[5] < DAY_SECONDS)) &&
+          (value.length === 3 || (value.length === 4 && value[3] < DAY_SECONDS)) &&
           value.every(isCount),
       ),
     }),
@@ -33,16 +33,12 @@ const REPORTED_DAYS = 8;
 /** How many days with counts the database keeps. */
 export const KEPT_USAGE_DAYS = 400;
 
-/** What a key has used: within a day, or in total. */
+/** What a key has used within some time. */
 export interface Usage {
   /** The requests that counted towards the key's limit. */
   readonly requests: number;
-  /** How many of them were answered with 304. */
-  readonly notModified: number;
   /** The requests that were refused with 429; they are not among `requests`. */
   readonly refused: number;
-  /** The bytes of the bodies of all responses, as they were sent. */
-  readonly bytes: number;
 }
 
 /** What a key has used on one day, as it is reported. */
@@ -96,8 +92,8 @@ export function encodeKeyUsage(counts: readonly DayUsage[]): string {
       run,
       day,
       keys: [...keys].sort(byId).map(([id, usage]) => {
-        const { requests, notModified, refused, bytes, lastSecond = [] } = usage;
-        return [id, requests, notModified, refused, bytes].concat(lastSecond);
+        const { requests, refused, lastSecond = [] } = usage;
+        return [id, requests, refused].concat(lastSecond);
       }),
     }),
   );
@@ -117,8 +113,8 @@ function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]):
 export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
   const { counts } = readMembers(parseFile(text, file, VERSION), file, SHAPE);
   return counts.map(({ run, day, keys }) => {
-    const usage = keys.map(([id, requests, notModified, refused, bytes, lastSecond]) => {
-      return [id, { requests, notModified, refused, bytes, lastSecond }] as const;
+    const usage = keys.map(([id, requests, refused, lastSecond]) => {
+      return [id, { requests, refused, lastSecond }] as const;
     });
     return { run, day, keys: new Map(usage) };
   });

@@ -183,7 +183,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
       path.join(replica.snapshotsDir, `proxy/key-usage-${port}.json`),
       encodeKeyUsage(
         entries.map(([id, day]) => {
-          const used = { requests: 1, notModified: 0, refused: 0, bytes: 9, lastSecond: 0 };
+          const used = { requests: 1, refused: 0, lastSecond: 0 };
           return { run: 'a'.repeat(16), day, keys: new Map([[id, used]]) };
         }),
       ),

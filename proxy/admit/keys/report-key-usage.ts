@@ -60,9 +60,7 @@ export function makeUsageReport(
       const known = keys.get(id);
       keys.set(id, {
         requests: (known?.requests ?? 0) + usage.requests,
-        notModified: (known?.notModified ?? 0) + usage.notModified,
         refused: (known?.refused ?? 0) + usage.refused,
-        bytes: (known?.bytes ?? 0) + usage.bytes,
         lastSecond: usage.requests > 0 ? second : known?.lastSecond,
       });
     }

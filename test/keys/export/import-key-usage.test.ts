@@ -24,14 +24,12 @@ const usageOf = (
 ): DayUsage => ({
   run: run.repeat(16),
   day,
-  keys: new Map([
-    [id, { requests, notModified: 1, refused: 2, bytes: requests * 100, lastSecond }],
-  ]),
+  keys: new Map([[id, { requests, refused: 2, lastSecond }]]),
 });
 /** A minute after the day has begun. */
 const useOn = (day: string) => `${day} 00:01:00`;
 const rowOf = (run: string, day: string, id: number, requests: number) => [
-  ...[id, day, run.repeat(16), requests, 1, 2, requests * 100],
+  ...[id, day, run.repeat(16), requests, 2],
 ];
 
 describe.each(KINDS)('on %s', (kind) => {
@@ -73,7 +71,7 @@ describe.each(KINDS)('on %s', (kind) => {
     Object.fromEntries(await database.rows('SELECT id, last_used_at FROM api_keys ORDER BY id'));
   const counted = () =>
     database.rows(
-      'SELECT key_id, day, run, requests, not_modified, refused, bytes FROM key_usage ORDER BY key_id, day, run',
+      'SELECT key_id, day, run, requests, refused FROM key_usage ORDER BY key_id, day, run',
     );
 
   test('the time of the last use only moves forward, and times in the future do not count', async () => {
@@ -89,7 +87,7 @@ describe.each(KINDS)('on %s', (kind) => {
     ]);
     await importUsage();
     expect(await uses()).toEqual({ 1: useOn(today), 2: '2026-02-23 05:06:07', 3: null, 4: null });
-    const refused = { requests: 0, notModified: 0, refused: 1, bytes: 0 };
+    const refused = { requests: 0, refused: 1 };
     write(8080, [
       usageOf('a', '2026-02-22', 1, 1),
       usageOf('a', tomorrow, 2, 1),
@@ -110,12 +108,11 @@ describe.each(KINDS)('on %s', (kind) => {
     write(8080, [usageOf('a', today, 1, 2, 86_399)]);
     await importUsage(new Date(`${tomorrow}T00:00:00Z`));
     expect((await uses())[1]).toBe('2026-03-01 23:59:59');
-    // As a proxy of an earlier version reports it.
-    const counts = { requests: 4, notModified: 1, refused: 2, bytes: 400 };
+    const counts = { requests: 0, refused: 2 };
     write(8080, [{ run: 'd'.repeat(16), day: today, keys: new Map([[3, counts]]) }]);
     await importUsage();
     expect((await uses())[3]).toBe(null);
-    expect(await counted()).toContainEqual(rowOf('d', today, 3, 4));
+    expect(await counted()).toContainEqual(rowOf('d', today, 3, 0));
     writeFileSync(path.join(folder, keyUsageFile(8080)), 'damaged');
     await expect(importUsage()).rejects.toThrow('damaged');
   });
@@ -185,7 +182,7 @@ describe.each(KINDS)('on %s', (kind) => {
     await addKeys(1);
     const before = ['2025-01-26', '2026-02-28'];
     for (const day of before) {
-      await database.run("INSERT INTO key_usage VALUES (1, ?, 'b', 1, 0, 0, 1)", [day]);
+      await database.run("INSERT INTO key_usage VALUES (1, ?, 'b', 1, 0)", [day]);
     }
     write(8080, [usageOf('a', '2036-03-01', 1, 1)]);
     // As a schedule that starts with the wrong clock does at once.
@@ -203,13 +200,11 @@ describe.each(KINDS)('on %s', (kind) => {
   test('many keys are counted at once, and of each the last 400 days with counts are kept', async () => {
     const ids = Array.from({ length: 210 }, (_, i) => i + 1);
     await addKeys(...ids);
-    const keys = new Map(
-      ids.map((id) => [id, { requests: id, notModified: 0, refused: 0, bytes: 10 }]),
-    );
+    const keys = new Map(ids.map((id) => [id, { requests: id, refused: 0 }]));
     write(8080, [{ run: 'a'.repeat(16), day: '2026-03-01', keys }]);
     await importUsage();
     const days = Array.from({ length: 400 }, (_, i) => dayOf(NOW.getTime(), i - 500));
-    const rows = days.map((day) => `(1, '${day}', 'b', 1, 0, 0, 1)`);
+    const rows = days.map((day) => `(1, '${day}', 'b', 1, 0)`);
     await database.run(`INSERT INTO key_usage VALUES ${rows.join(', ')}`);
     await makeKeyUsageImport(dir)(database, NOW);
     expect((await counted()).map(([id, day, , requests]) => [id, day, requests])).toEqual([
