@@ -4,7 +4,6 @@
  * account has made is counted here, so a restart or a second program does not start from zero.
  */
 import type { Reader, Writer } from '../../lib/database/database.ts';
-import { shownTime } from '../../lib/pages/shown-values.ts';
 import {
   type AccountId,
   addSeconds,
@@ -46,7 +45,6 @@ export interface KeyEvent {
 
 const COLUMNS = 'id, key_id, at, actor_id, actor_name, action, reason, limit_per_minute';
 
-const MINUTE_MS = 60_000;
 /** Of an account, on its own keys and requests: what moderators decide does not count. */
 const CHANGES = { most: 20, seconds: 3600 };
 
@@ -109,11 +107,11 @@ export async function refuseManyChanges(
   );
   if (row === undefined) return;
   const end = addSeconds(fromDatabaseTime(String(row[0])), seconds);
-  // People read minutes, and must not come back too early.
-  const shown = new Date(Math.ceil(end.getTime() / MINUTE_MS) * MINUTE_MS);
+  const left = Math.max(1, Math.ceil((end.getTime() - at.getTime()) / 1000));
+  const minutes = Math.ceil(left / 60);
   throw new Refusal(
-    `You have made ${most} changes in an hour. The next one is possible on ${shownTime(shown)}.`,
+    `You have made ${most} changes in an hour. The next one is possible in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`,
     'limited',
-    Math.max(1, Math.ceil((end.getTime() - at.getTime()) / 1000)),
+    left,
   );
 }

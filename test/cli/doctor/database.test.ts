@@ -94,7 +94,10 @@ test('nobody is told to create tables of keys while keys.json has keys', async (
 test('a table of keys that lacks most of the known ones is an error', async () => {
   await change(createKeysTables);
   expect(faultsIn(await examine(keys, variables, ['schedule']))).toEqual([]);
-  writeKeys(variables.SNAPSHOTS_DIR, [1, 2, 3, 4].map((id) => testKey(id)));
+  writeKeys(
+    variables.SNAPSHOTS_DIR,
+    [1, 2, 3, 4].map((id) => testKey(id)),
+  );
   expect(faultsIn(await examine(keys, variables, ['schedule']))).toMatchObject([
     {
       level: 'error',
