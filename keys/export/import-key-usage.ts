@@ -3,7 +3,7 @@
  * often one arrives: the time of last use never moves back, unless it is in the future, and nothing counts twice, because the counts of
  * a run of a proxy only grow and the larger value stays.
  */
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Value } from '../../lib/database/database.ts';
 import {
@@ -16,6 +16,7 @@ import {
   type Usage,
 } from '../../lib/format/key-usage-file.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
+import { namesIn } from '../../lib/generations/generations.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import { addSeconds, latestTime, marks, toDatabaseTime } from '../tables/values.ts';
 
@@ -28,38 +29,15 @@ const ENDS = {
     requests = MAX(requests, excluded.requests), refused = MAX(refused, excluded.refused)`,
 };
 
-/** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
-export interface FoundReport {
-  readonly name: string;
-  /** @returns when it was written; undefined if it was removed since it was found */
-  writtenAt(): number | undefined;
-  /** @returns undefined if it was removed since it was found */
-  read(): string | Promise<string | undefined>;
-}
-
-/** @returns a function that imports the files of the proxies of this snapshots folder */
-export function makeKeyUsageImport(snapshotsDir: string) {
-  const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  return makeUsageImport(function* () {
-    // Without the folder, no proxy has written anything yet.
-    if (statSync(folder, { throwIfNoEntry: false }) === undefined) return;
-    for (const name of readdirSync(folder).filter(isKeyUsageFile)) {
-      const file = path.join(folder, name);
-      const writtenAt = () => lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-      // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
-      const read = () => readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
-      yield { name, writtenAt, read };
-    }
-  });
-}
-
 /**
- * @returns a function that imports the reports. Later calls skip reports and values that have not changed.
- * A report that cannot be imported does not stop the others; the first error is thrown at the end.
+ * @returns a function that imports the reports of the proxies of a snapshots folder. Later calls skip reports and
+ * values that have not changed. A report that cannot be imported does not stop the others; the first error is
+ * thrown at the end.
  */
-export function makeUsageImport(
-  find: () => Iterable<FoundReport> | AsyncIterable<FoundReport>,
+export function makeKeyUsageImport(
+  snapshotsDir: string,
 ): (database: Database, now: Date) => Promise<void> {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
   /** For each imported report, when it was written. */
   const imported = new Map<string, number>();
   /** For the id of each key, the latest time of use that was imported. */
@@ -123,12 +101,14 @@ export function makeUsageImport(
   return async (database, now) => {
     const time = now.getTime();
     const faults: Error[] = [];
-    for await (const { name, writtenAt, read } of find()) {
+    // Without the folder, no proxy has written anything yet.
+    for (const name of namesIn(folder).filter(isKeyUsageFile)) {
       try {
-        const written = writtenAt();
-        if (written === undefined || written === imported.get(name)) continue;
-        const text = await read();
-        if (text === undefined) continue;
+        const file = path.join(folder, name);
+        const writtenAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+        if (writtenAt === undefined || writtenAt === imported.get(name)) continue;
+        // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
+        const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
         for (const usage of parseKeyUsage(text, name)) {
           // A proxy whose clock is ahead must not set a future day, which would then stay.
           if (!isReported(usage.day, time)) continue;
@@ -136,7 +116,7 @@ export function makeUsageImport(
           await importLastUse(database, usage, latestTime(now));
         }
         await tidy(database, time);
-        imported.set(name, written);
+        imported.set(name, writtenAt);
       } catch (error) {
         faults.push(error as Error);
       }

@@ -1,7 +1,7 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
- * every second if there are replicas; sends them to replicas; and imports key usage from proxies here and
- * there. Replicas have polls of their own, so that slow ones never delay the export.
+ * every second if there are replicas; sends them to replicas; and imports key usage from the proxies here.
+ * Sending is a poll of its own, so that a slow depot never delays the export.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -12,15 +12,13 @@ import { addGauge } from '../../lib/program/admin/metrics.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { type Poll, poll } from '../../lib/program/poll.ts';
 import { KeysLostError, readKeys, writeKeys } from './export-keys.ts';
-import { type FoundReport, makeKeyUsageImport, makeUsageImport } from './import-key-usage.ts';
+import { makeKeyUsageImport } from './import-key-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
 /** With replicas, whose proxies refuse a revoked key only after two more polls. */
 const EXPORT_WITH_REPLICAS_MS = 1_000;
 /** How often to look whether there are keys to send. Without any, that costs nothing. */
 const SEND_INTERVAL_MS = 100;
-/** Replicas send key usage about once a minute. */
-const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
 /** The other machines that have the same keys. */
@@ -31,8 +29,6 @@ interface KeysReplicas {
    * @param readAt when the database was read, in milliseconds since 1970 @returns whether the content is new
    */
   send(content: string, readAt: number): Promise<boolean>;
-  /** What they have reported about the use of keys. */
-  usageReports(): AsyncIterable<FoundReport>;
   close(): void;
 }
 
@@ -77,10 +73,18 @@ export class KeysPolls {
       interval,
       ({ message }) => log.error(`the keys file is not updated: ${message}`),
     );
-    const importLocal = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
-    this.importing = this.pollUsage(importLocal, interval, 'key usage');
-    const ofReplicas = replicas === undefined ? [] : this.pollReplicas(replicas);
-    this.polls = [this.exporting, this.importing, ...ofReplicas];
+    const importUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
+    this.importing = poll(
+      async () => {
+        if (this.database !== undefined && this.canImport) {
+          await importUsage(this.database, new Date());
+        }
+      },
+      interval,
+      ({ message }) => log.warn(`key usage cannot be imported: ${message}`),
+    );
+    const sending = replicas === undefined ? [] : [this.pollReplicas(replicas)];
+    this.polls = [this.exporting, this.importing, ...sending];
     for (const each of this.polls) void each.run();
   }
 
@@ -138,26 +142,8 @@ export class KeysPolls {
     }
   }
 
-  /** @param importUsage as from `makeUsageImport` @param what is imported, for the log */
-  private pollUsage(
-    importUsage: ReturnType<typeof makeUsageImport>,
-    milliseconds: number,
-    what: string,
-  ): Poll {
-    const importOnce = async () => {
-      if (this.database !== undefined && this.canImport) {
-        await importUsage(this.database, new Date());
-      }
-    };
-    return poll(importOnce, milliseconds, ({ message }) =>
-      this.options.log.warn(`${what} cannot be imported: ${message}`),
-    );
-  }
-
-  private pollReplicas(replicas: KeysReplicas): Poll[] {
+  private pollReplicas(replicas: KeysReplicas): Poll {
     const { tasks, log } = this.options;
-    const reports = () => replicas.usageReports();
-    const importUsage = tasks.observe('import_remote_key_usage', makeUsageImport(reports));
     const send = tasks.observe('send_keys', (content: string, readAt: number) =>
       replicas.send(content, readAt),
     );
@@ -169,12 +155,9 @@ export class KeysPolls {
       }
       if (this.unsent === keys) this.unsent = undefined;
     };
-    return [
-      poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
-        log.error(`the keys are not sent to replicas: ${message}`),
-      ),
-      this.pollUsage(importUsage, USAGE_INTERVAL_MS, 'key usage of replicas'),
-    ];
+    return poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
+      log.error(`the keys are not sent to replicas: ${message}`),
+    );
   }
 
   private async closeDatabase(): Promise<void> {
