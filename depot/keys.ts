@@ -1,6 +1,6 @@
 /**
- * Keys on their way to replicas, through a private depot. The keys file travels
- * like a generation: first the content, under its SHA-256, then the release that names it.
+ * Keys on their way to replicas, through a private depot. The keys file travels like a generation: first the
+ * content, under its SHA-256, then the release that names it.
  */
 import { hash, type KeyObject } from 'node:crypto';
 import { utimesSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
  * A replica: keeps a snapshots folder equal to a depot, and `keys.json` equal to the keys in a private depot;
- * and reports its state in `replica.json`. Whatever fails, the proxy keeps serving
- * what is there.
+ * and reports its state in `replica.json`. Whatever fails, the proxy keeps serving what is there.
  */
 import type { Release, ReleaseKind } from '../lib/format/release.ts';
 import type { ReplicaState } from '../lib/format/replica-file.ts';

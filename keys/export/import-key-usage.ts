@@ -1,7 +1,7 @@
 /**
  * Imports what proxies report about the use of keys. Nothing depends on the order of the reports, or on how
- * often one arrives: the time of last use never moves back, unless it is in the future, and nothing counts twice, because the counts of
- * a run of a proxy only grow and the larger value stays.
+ * often one is read: the time of last use never moves back, unless it is in the future, and nothing counts
+ * twice, because the counts of a run of a proxy only grow and the larger value stays.
  */
 import { lstatSync } from 'node:fs';
 import path from 'node:path';

@@ -1,7 +1,8 @@
 /**
  * The outbox: a mail is queued in the transaction of the change that it reports, and sent later. Sending
- * is tried until the mail server accepts the mail or refuses it for good, or the mail expires or is given up. After a crash, a
- * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
+ * is tried until the mail server accepts the mail or refuses it for good, or the mail expires or is given up.
+ * After a crash, a mail may be sent twice; both then have the same Message-ID, unless the mail contains a
+ * sign-in link.
  * Invariant: no row contains a token that signs anybody in.
  */
 import type { Database, Reader, Writer } from '../../lib/database/database.ts';

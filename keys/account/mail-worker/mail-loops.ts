@@ -9,7 +9,7 @@ import { poll } from '../../../lib/program/poll.ts';
 import { mailSignInLink, removeOldSignIns } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { removeOldMails, sendDueMails } from '../../mail/outbox.ts';
-import { endOfLink } from '../../tables/sign-in-links.ts';
+import { LINK_SECONDS } from '../../tables/sign-in-links.ts';
 import type { MailProgress } from './start-mail-worker.ts';
 
 /** In milliseconds: how often links are created and mails are sent, and how often old rows are removed. */
@@ -36,7 +36,8 @@ interface MailWork {
 
 export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops {
   const { database, mailer, publicUrl, log, onProgress } = work;
-  const requests: { readonly email: string; readonly at: Date }[] = [];
+  /** Since when each waits, on the monotonic clock. */
+  const requests: { readonly email: string; readonly since: number }[] = [];
   let isGone = false;
 
   /** @throws Error if the database cannot be reached; the requests then wait */
@@ -44,7 +45,7 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
     for (let request = requests[0]; request !== undefined; request = requests[0]) {
       const now = new Date();
       try {
-        const isTooLate = endOfLink(request.at) <= now;
+        const isTooLate = performance.now() - request.since >= LINK_SECONDS * 1000;
         if (!isTooLate) await mailSignInLink(database, request.email, { at: now, publicUrl });
       } catch (error) {
         await database.rows('SELECT 1');
@@ -66,7 +67,7 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
     isGone = false;
   }
 
-  async function removeOldRows(): Promise<void> {
+  async function clean(): Promise<void> {
     const now = new Date();
     await removeOldMails(database, now);
     await removeOldSignIns(database, now);
@@ -79,11 +80,11 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
 
   const links = poll(createLinks, intervals.work, noteGone);
   const mails = poll(sendMails, intervals.work, noteGone);
-  const cleaning = poll(removeOldRows, intervals.cleaning, noteGone);
+  const cleaning = poll(clean, intervals.cleaning, noteGone);
   for (const loop of [links, mails, cleaning]) void loop.run();
   return {
     requestLink(email) {
-      requests.push({ email, at: new Date() });
+      requests.push({ email, since: performance.now() });
     },
     async now() {
       await links.run();

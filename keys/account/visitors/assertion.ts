@@ -21,8 +21,6 @@ const AUDIENCE = 'cover-catalogue-api';
 /** In seconds: how much the clocks of the site and of this machine may differ. */
 const TOLERANCE = 5;
 const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
-/** In seconds: how far ahead the end of an assertion may be, as long as a session of these pages. */
-const LONGEST_SECONDS = SESSION_SECONDS;
 /** Errors of jose that mean that none of the keys fits an assertion, or more than one does. */
 const UNFIT = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 /** How long a repeated fault is not logged again. */
@@ -53,8 +51,8 @@ export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionC
         clockTolerance: TOLERANCE,
         currentDate: at,
       });
-      // A clock that was wrong must not sign anybody in for years.
-      const latest = at.getTime() / 1000 + LONGEST_SECONDS + TOLERANCE;
+      // As a session of these pages: a clock that was wrong must not sign anybody in for years.
+      const latest = at.getTime() / 1000 + SESSION_SECONDS + TOLERANCE;
       if ((payload.exp ?? 0) > latest) return undefined;
       // A number in JSON may have lost digits.
       return typeof payload.sub === 'string' ? parseAccountId(payload.sub) : undefined;
