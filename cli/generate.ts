@@ -114,7 +114,7 @@ async function publish(
         const state = `${id ?? 'no generation'} is current`;
         throw new Error(`export the keys (${state}): ${cause.message}`, { cause });
       }
-      // The schedule reports the loss until it is repaired.
+      // The schedule reports it until it is repaired.
       progress.warn(cause.message);
     });
   } catch (error) {

@@ -14,7 +14,7 @@ import { reportReady, stopWith } from '../lib/program/service.ts';
 import { assemble } from '../proxy/assemble.ts';
 import { checkLogFile } from '../proxy/serve/access-log/log-file.ts';
 import { VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
-import { prepareSite, SITE_VARIABLES } from '../site/site.ts';
+import { prepareSite, SITE_CHECKS, SITE_VARIABLES } from '../site/site.ts';
 
 const USAGE = `cover-catalogue proxy
 
@@ -32,6 +32,7 @@ async function serve({ words, variables: readVariables }: Invocation): Promise<u
   readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment([...VARIABLES, ...SITE_VARIABLES], variables, {
+    ...SITE_CHECKS,
     SNAPSHOTS_DIR: checkReadableFolder,
     ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
       if (sample !== 0) checkLogFile(file);

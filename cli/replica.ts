@@ -60,7 +60,6 @@ const VARIABLES = [
 ] as const;
 
 const LONGEST_SECONDS = 3_600;
-const USAGE_INTERVAL_MS = 5_000;
 
 /**
  * @param stopWith sets what a signal ends
@@ -131,13 +130,12 @@ async function runOnce(replica: Replica, progress: Progress, stdout: Invocation[
   // there are no keys, and the other way round.
   const [keys] = await Promise.allSettled([replica.checkKeys()]);
   const [checked] = await Promise.allSettled([replica.checkSnapshot()]);
-  const [usage] = await Promise.allSettled([replica.sendUsage()]);
   progress.end();
   if (checked.status === 'fulfilled') {
     const { release, pulled } = checked.value;
     stdout.write(asText(release, pulled, (performance.now() - started) / 1000));
   }
-  for (const each of [checked, keys, usage]) if (each.status === 'rejected') throw each.reason;
+  for (const each of [checked, keys]) if (each.status === 'rejected') throw each.reason;
 }
 
 function run(
@@ -184,7 +182,6 @@ function run(
   const polls = [
     pollPart('snapshot', 'check_snapshot', checkSnapshot, intervalMs),
     pollPart('keys', 'check_keys', checkKeys, intervalMs),
-    pollPart('key usage', 'send_key_usage', replica.sendUsage, USAGE_INTERVAL_MS),
   ];
   // Does not wait for what is under way: the files that it has fetched stay for the next start.
   stopWith(async (signal) => {

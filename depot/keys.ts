@@ -1,26 +1,15 @@
 /**
- * Keys on their way to replicas, and key usage on its way back, through a private depot. The keys file travels
- * like a generation: first the content, under its SHA-256, then the release that names it.
+ * Keys on their way to replicas, through a private depot. The keys file travels like a generation: first the
+ * content, under its SHA-256, then the release that names it.
  */
 import { hash, type KeyObject } from 'node:crypto';
-import { lstatSync, utimesSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { utimesSync } from 'node:fs';
 import path from 'node:path';
-import { LARGEST_KEY_USAGE } from '../lib/format/key-usage-file.ts';
 import { LARGEST_KEYS_FILE, parseKeys } from '../lib/format/keys-file.ts';
-import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../lib/format/layout.ts';
-import {
-  isStoredUsage,
-  KEYS_PREFIX,
-  RELEASES,
-  type Release,
-  storedKeys,
-  storedUsage,
-  USAGE_PREFIX,
-} from '../lib/format/release.ts';
+import { KEYS_FILE } from '../lib/format/layout.ts';
+import { KEYS_PREFIX, RELEASES, type Release, storedKeys } from '../lib/format/release.ts';
 import { keepReserve, replaceWithReserve } from '../lib/generations/files/reserve.ts';
-import { namesIn } from '../lib/generations/generations.ts';
-import { NO_LINK, readBoundedFileSync, tryToRead } from '../lib/program/files/bounded-file.ts';
+import { tryToRead } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { type PollOptions, pollRelease, readReplaced, writeRelease } from './release.ts';
 import { readObject } from './transfers.ts';
@@ -63,20 +52,11 @@ export function makeKeysSender(
   };
 }
 
-/** The replicas of a private depot, for those who export keys and import key usage. */
+/** The replicas of a private depot, for those who export keys. */
 export function openReplicas(depot: WritableDepot, signingKey: KeyObject | undefined) {
   return {
     name: depot.name,
     send: makeKeysSender(depot, signingKey, Date.now),
-    /** The reports that the replicas have sent, each with when it was written. */
-    async *usageReports() {
-      for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
-        if (!isStoredUsage(name)) continue;
-        const read = async () =>
-          (await readObject(depot, name, LARGEST_KEY_USAGE))?.toString('utf8');
-        yield { name, writtenAt: () => modifiedAt, read };
-      }
-    },
     close: () => depot.close(),
   };
 }
@@ -113,29 +93,5 @@ export function makeKeysPuller(depot: Depot, options: PollOptions) {
     utimesSync(file, confirmedAt, confirmedAt);
     settled = release;
     return { release, isNew };
-  };
-}
-
-/** @returns a function that sends the reports of proxies that have changed, or throws the first error */
-export function makeUsageSender(depot: WritableDepot, snapshotsDir: string): () => Promise<void> {
-  const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  // Several replicas on one machine have different folders.
-  const host = hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
-  const name = `${host.slice(0, 60)}-${hash('sha256', path.resolve(snapshotsDir)).slice(0, 8)}`;
-  const sentMtimes = new Map<string, number>();
-
-  async function send(report: string): Promise<void> {
-    const file = path.join(folder, report);
-    const mtimeMs = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-    if (mtimeMs === undefined || mtimeMs === sentMtimes.get(report)) return;
-    // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
-    const bytes = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK);
-    await depot.put(storedUsage(name, report), bytes);
-    sentMtimes.set(report, mtimeMs);
-  }
-
-  return async () => {
-    const sent = await Promise.allSettled(namesIn(folder).filter(isKeyUsageFile).map(send));
-    for (const each of sent) if (each.status === 'rejected') throw each.reason;
   };
 }

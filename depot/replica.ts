@@ -1,22 +1,21 @@
 /**
  * A replica: keeps a snapshots folder equal to a depot, and `keys.json` equal to the keys in a private depot;
- * sends key usage back; and reports its state in `replica.json`. Whatever fails, the proxy keeps serving
- * what is there.
+ * and reports its state in `replica.json`. Whatever fails, the proxy keeps serving what is there.
  */
 import type { Release, ReleaseKind } from '../lib/format/release.ts';
 import type { ReplicaState } from '../lib/format/replica-file.ts';
 import { currentId } from '../lib/generations/generations.ts';
 import { readReplicaState, saveReplicaState } from '../lib/generations/state-files.ts';
-import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
-import { makeKeysPuller, makeUsageSender } from './keys.ts';
+import { type Depot, RefusedReleaseError } from './depot.ts';
+import { makeKeysPuller } from './keys.ts';
 import { Pull, type Pulled } from './pull.ts';
 import { type PollOptions, pollRelease } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
 export interface ReplicaOptions extends PollOptions {
   readonly depot: Depot;
-  /** The depot of keys and key usage; undefined if there is none. */
-  readonly keysDepot: WritableDepot | undefined;
+  /** The depot of keys; undefined if there is none. */
+  readonly keysDepot: Depot | undefined;
 }
 
 /**
@@ -31,8 +30,6 @@ export interface Replica {
   checkSnapshot(): Promise<{ readonly release: Release; readonly pulled: Pulled | undefined }>;
   /** @returns whether the keys have changed */
   checkKeys(): Promise<boolean>;
-  /** Sends the reports of proxies that have changed. */
-  sendUsage(): Promise<void>;
 }
 
 const UNKNOWN = { current_as_of: null, error: null, refused: null };
@@ -92,6 +89,5 @@ export function makeReplica(options: ReplicaOptions): Replica {
   return {
     checkSnapshot: () => check('snapshot', () => tryAgain('pull', pullSnapshot, clock)),
     checkKeys: async () => pullKeys !== undefined && (await check('keys', pullKeys)).isNew,
-    sendUsage: keysDepot ? makeUsageSender(keysDepot, snapshotsDir) : async () => {},
   };
 }

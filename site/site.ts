@@ -2,7 +2,8 @@
  * The site of a proxy: what browsers see beside the API. Fixed pages are made once; the explorer calls the
  * API; the account pages are forwarded to their own process.
  */
-import type { Environment } from '../lib/program/environment/environment.ts';
+import { isWellFormedKey } from '../lib/format/api-key.ts';
+import type { Environment, ValueChecks } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import type { Site, SiteParts } from '../proxy/serve/open-site.ts';
 import { makeExplorer, makeVisitorLimits } from './explore/explorer.ts';
@@ -20,6 +21,13 @@ export const SITE_VARIABLES = [
   // The guides mention it.
   'DEFAULT_RATE_LIMIT',
 ] as const;
+
+export const SITE_CHECKS: ValueChecks<'EXPLORER_KEY'> = {
+  EXPLORER_KEY(key) {
+    if (key === '' || isWellFormedKey(key)) return;
+    throw new Error('must be an API key, such as cck_…, exactly as it was issued.');
+  },
+};
 
 interface SiteData {
   readonly publicUrl: string;

@@ -75,7 +75,7 @@ export function makeApp(site: Site, log: Logger): App {
   addOwnKeyRoutes(app, site);
   addModerationRoutes(app, site);
   app.notFound((c) => sendMessage(c, 404, 'Page not found', 'There is nothing at this address.'));
-  app.onError((error, c) => {
+  app.onError(async (error, c) => {
     if (error instanceof HTTPException && error.status === 404) return c.notFound();
     if (error instanceof HTTPException && error.status === 403) {
       const text = 'This form came from another site, so nothing was changed.';
@@ -87,6 +87,15 @@ export function makeApp(site: Site, log: Logger): App {
     }
     // The query and the form are never logged: they may contain tokens and what people typed.
     log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed');
+    const isAway = await site.database.rows('SELECT 1').then(
+      () => false,
+      () => true,
+    );
+    if (isAway) {
+      c.header('Retry-After', '60');
+      const text = 'Our database does not answer right now. Try again in a minute.';
+      return sendMessage(c, 503, 'Try again in a minute', text);
+    }
     const text = 'That is our fault, and it is in our logs. Try again in a few minutes.';
     return sendMessage(c, 500, 'Something went wrong', text);
   });

@@ -1,20 +1,19 @@
 /** The verbs for keys and requests, their usage, and the outbox. */
 import type { Database } from '../../lib/database/database.ts';
 import { KEY_STATES } from '../../lib/format/api-key.ts';
-import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage-file.ts';
+import { KEPT_USAGE_DAYS, type Usage } from '../../lib/format/key-usage-file.ts';
 import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { type Arguments, readValue } from '../../lib/program/arguments.ts';
 import { oneOfWords, wholeNumber } from '../../lib/program/environment/values.ts';
+import { exportKeys } from '../export/export-keys.ts';
 import { findKey, type KeyRow, listKeys } from '../lifecycle/key-lists.ts';
 import {
   type DayOfUse,
   type KeyUse,
   mostUsedKeys,
   totalOf,
-  type Use,
   usageOf,
 } from '../lifecycle/key-usage.ts';
-import { acceptLoss } from '../lifecycle/lost-keys.ts';
 import { rotateKey } from '../lifecycle/own-keys.ts';
 import { noSuchKey } from '../lifecycle/refusal.ts';
 import {
@@ -49,11 +48,9 @@ const KEY_COLUMNS: readonly Column<KeyRow>[] = [
   ['WEBSITE', ({ website_url }) => website_url],
   ['PURPOSE', ({ purpose }) => purpose],
 ];
-const USE_COLUMNS: readonly Column<Use>[] = [
+const USE_COLUMNS: readonly Column<Usage>[] = [
   ['REQUESTS', ({ requests }) => requests],
-  ['304', ({ not_modified }) => not_modified],
   ['429', ({ refused }) => refused],
-  ['BYTES', ({ bytes }) => bytes],
 ];
 const KEY_USE_COLUMNS: readonly Column<KeyUse>[] = [
   ['ID', ({ key_id }) => key_id],
@@ -155,13 +152,12 @@ export const KEY_VERBS: readonly Verb[] = [
   makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
   makeVerbWithReason('revoke', 'Revokes an approved key permanently.', 'revoked', revokeKey),
   {
-    usage: 'accept-loss [ID]',
-    help: 'After the table of keys was lost and cannot be restored: revokes the keys, or the key, without a row, which keep working until then. SNAPSHOTS_DIR must be the folder of "cover-catalogue schedule".',
-    prepare(args, { snapshotsDir }) {
-      const only = args.positionals.length === 0 ? undefined : idOf(args);
+    usage: 'export [--force]',
+    help: 'Writes keys.json in SNAPSHOTS_DIR, as "cover-catalogue schedule" does every two seconds. With --force, also if most of its keys are not in the table of keys: those stop working.',
+    prepare({ switches }, { snapshotsDir }) {
       return async (database) => {
-        const ids = await acceptLoss(database, snapshotsDir, only, new Date());
-        return { message: `Lost keys that are revoked: ${ids.join(', ')}.` };
+        await exportKeys(database, snapshotsDir, switches.has('force'));
+        return { message: `The keys are exported to ${snapshotsDir}.` };
       };
     },
   },

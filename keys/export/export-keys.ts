@@ -1,7 +1,7 @@
 /**
  * Exports the keys from the table `api_keys` to `keys.json`, which the proxy reads. If the content has
  * not changed, only the modification time is updated: it tells when the file last agreed with the
- * database. {@link decideKeys} alone decides what is exported, here and to replicas.
+ * database. Invariant: if most keys are gone from the table, nothing is exported, here or to replicas.
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,6 @@ import type { Database, Row } from '../../lib/database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
-  type KeyEntry,
   LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
   parseKeys,
@@ -18,43 +17,52 @@ import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { keepReserve, replaceWithReserve } from '../../lib/generations/files/reserve.ts';
 import { tryToRead } from '../../lib/program/files/bounded-file.ts';
-import { toDatabaseTime } from '../tables/values.ts';
+import { endsOfOldKeys } from '../tables/values.ts';
 
-/** Rows of keys are gone from the database. These keys keep working, all others were exported. */
+/** Of fewer known keys than these, any may have been deleted. */
+const FEWEST_KNOWN = 4;
+
+/** Most of the known keys are not in the database. Nothing was exported. */
 export class KeysLostError extends Error {
   override readonly name = 'KeysLostError';
-}
-
-/** What is exported. */
-export interface KeysDecision {
-  /** The content of `keys.json`. */
-  readonly content: string;
-  /** How many of its keys have lost their rows. */
+  /** How many known keys have no row. */
   readonly lost: number;
+
+  constructor(lost: number, known: number, file: string) {
+    super(
+      `${lost} of the ${known} keys in ${file} are not in the table api_keys, so it may have been lost: nothing is exported, and the keys stay as they were. Restore the table: see operations/runbooks/restore.md. If it is right, run "cover-catalogue keys export --force".`,
+    );
+    this.lost = lost;
+  }
 }
 
 /**
  * Writes the file, if the database has keys.
- * @throws KeysLostError after that, if rows of keys are gone
+ * @throws KeysLostError if most of the known keys are gone, unless `isForced`
  */
-export async function exportKeys(database: Database, snapshotsDir: string): Promise<void> {
+export async function exportKeys(
+  database: Database,
+  snapshotsDir: string,
+  isForced = false,
+): Promise<void> {
   // The operator may not have created the table yet.
   if (!(await database.columns()).has('api_keys')) return;
-  const decision = await readDecision(database, snapshotsDir);
-  if (decision === undefined) return;
-  writeKeys(decision.content, snapshotsDir);
-  reportLoss(decision, snapshotsDir);
+  const content = await readKeys(database, snapshotsDir, isForced);
+  if (content !== undefined) writeKeys(content, snapshotsDir);
 }
 
 /**
- * Decides by the rows of the database and the keys in `keys.json`.
+ * Reads what `keys.json` is to contain.
  * @returns undefined if there is neither a table of keys nor a key in the file
+ * @throws KeysLostError if most of the keys in the file are gone, unless `isForced`
  */
-export async function readDecision(
+export async function readKeys(
   database: Database,
   snapshotsDir: string,
-): Promise<KeysDecision | undefined> {
-  const before = readIfThere(path.join(snapshotsDir, KEYS_FILE));
+  isForced = false,
+): Promise<string | undefined> {
+  const file = path.join(snapshotsDir, KEYS_FILE);
+  const before = readIfThere(file);
   const tables = await database.columns();
   const hasTable = tables.has('api_keys');
   // A request that was never revealed is not a key yet. In a table that was created again, it may have the
@@ -68,28 +76,30 @@ export async function readDecision(
   // An installation gets the table with the first use of the account pages after an upgrade.
   if (hasTable && tables.has('old_keys')) {
     const old = `SELECT k.id, o.key_hash, k.state, k.limit_per_minute, o.ends_at FROM old_keys o
-       JOIN api_keys k ON k.id = o.key_id WHERE o.ends_at > ? ORDER BY k.id`;
-    rows.push(...(await database.rows(old, [toDatabaseTime(new Date())])));
+       JOIN api_keys k ON k.id = o.key_id WHERE o.ends_at > ? AND o.ends_at <= ? ORDER BY k.id`;
+    rows.push(...(await database.rows(old, endsOfOldKeys(new Date()))));
   }
+  const content = encodeRows(rows);
   // Usually, the file has just these keys already, and is not parsed.
-  const unchanged = decideKeys(rows, []);
-  if (hasTable && unchanged.content === before) return unchanged;
-  const known = keysIn(before);
-  return hasTable || known.length > 0 ? decideKeys(rows, known) : undefined;
+  if (isForced || (hasTable && content === before)) return content;
+  const known = idsIn(before);
+  if (!hasTable && known.size === 0) return undefined;
+  const found = new Set(rows.map(([id]) => id));
+  const lost = [...known].filter((id) => !found.has(id)).length;
+  if (areLost(lost, known.size, hasTable)) throw new KeysLostError(lost, known.size, file);
+  return content;
 }
 
 /**
- * A key is its id: it keeps it when it is rotated. So a key whose id is in the table always takes what the
- * row says, whatever its hash: nothing may block a revocation. A single key without a row was deleted, and
- * stops working. But keys are usually revoked and not deleted: if fewer than half of the known ids are in the
- * table, it was lost or created again, and keys without a row are kept. They are marked, and stay, until
- * their rows are restored or the loss is accepted, even if new keys fill the table.
- *
- * A table that was created again gives the ids of lost keys to new ones. Such a key cannot be told from a
- * rotated one: the lost key stops working.
- * @param rows `id`, `key_hash`, `state` and `limit_per_minute` of each key in the table, and `ends_at` of an old key
+ * Whether the table of keys was lost, or created again. Keys are usually revoked and not deleted, so of four or
+ * more, most are there. A key is its id: it keeps it when it is rotated.
  */
-export function decideKeys(rows: readonly Row[], known: readonly KeyEntry[]): KeysDecision {
+function areLost(lost: number, known: number, hasTable: boolean): boolean {
+  return !hasTable || (known >= FEWEST_KNOWN && known - lost < known / 2);
+}
+
+/** @param rows `id`, `key_hash`, `state` and `limit_per_minute` of each key, and `ends_at` of an old key */
+export function encodeRows(rows: readonly Row[]): string {
   // A broken row is skipped, so that the other keys are exported.
   const entries = rows
     .map(([id, hash, state, perMinute, endsAt]): unknown => {
@@ -98,14 +108,7 @@ export function decideKeys(rows: readonly Row[], known: readonly KeyEntry[]): Ke
       return { id, hash, state, limit, ends_at };
     })
     .filter(isKeyEntry);
-  const ids = new Set(rows.map(([id]) => id));
-  const hashes = new Set(entries.map(({ hash }) => hash));
-  const settled = known.filter(({ lost }) => !lost);
-  const isLost = settled.filter(({ id }) => ids.has(id)).length < settled.length / 2;
-  const kept = known
-    .filter(({ id, hash, lost }) => (lost || isLost) && !ids.has(id) && !hashes.has(hash))
-    .map((key): KeyEntry => ({ ...key, lost: true }));
-  return { content: encodeKeys([...entries, ...kept]), lost: kept.length };
+  return encodeKeys(entries);
 }
 
 /** @returns whether the content of the file changed, or its mode */
@@ -122,20 +125,12 @@ export function writeKeys(content: string, snapshotsDir: string): boolean {
   return true;
 }
 
-/** @throws KeysLostError if keys have lost their rows */
-export function reportLoss({ lost }: KeysDecision, snapshotsDir: string): void {
-  if (lost === 0) return;
-  throw new KeysLostError(
-    `The table api_keys of the database lacks ${lost} of the keys in ${path.join(snapshotsDir, KEYS_FILE)}, which keep working. If the table was lost, restore it: see operations/runbooks/restore.md. If these keys are to stop working, run "cover-catalogue keys accept-loss".`,
-  );
-}
-
-/** @returns no keys if there is no content, or it is damaged */
-function keysIn(content = ''): KeyEntry[] {
+/** @returns none if there is no content, or it is damaged */
+function idsIn(content = ''): Set<number> {
   try {
-    return parseKeys(content);
+    return new Set(parseKeys(content).map(({ id }) => id));
   } catch {
-    return [];
+    return new Set();
   }
 }
 

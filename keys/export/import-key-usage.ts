@@ -1,9 +1,9 @@
 /**
  * Imports what proxies report about the use of keys. Nothing depends on the order of the reports, or on how
- * often one arrives: the time of last use never moves back, and nothing counts twice, because the counts of
- * a run of a proxy only grow and the larger value stays.
+ * often one is read: the time of last use never moves back, unless it is in the future, and nothing counts
+ * twice, because the counts of a run of a proxy only grow and the larger value stays.
  */
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Value } from '../../lib/database/database.ts';
 import {
@@ -16,51 +16,28 @@ import {
   type Usage,
 } from '../../lib/format/key-usage-file.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
+import { namesIn } from '../../lib/generations/generations.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
-import { addSeconds, marks, toDatabaseTime } from '../tables/values.ts';
+import { addSeconds, latestTime, marks, toDatabaseTime } from '../tables/values.ts';
 
 const KEYS_PER_STATEMENT = 200;
-/** The columns of counts, and the names that reports have for them. */
-const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'];
-const MEMBERS = ['requests', 'notModified', 'refused', 'bytes'] as const;
 /** The end of a statement that adds rows, or raises their counts. */
 const ENDS = {
-  mysql: `ON DUPLICATE KEY UPDATE ${COLUMNS.map((name) => `${name} = GREATEST(${name}, VALUES(${name}))`).join(', ')}`,
-  sqlite: `ON CONFLICT (key_id, day, run) DO UPDATE SET ${COLUMNS.map((name) => `${name} = MAX(${name}, excluded.${name})`).join(', ')}`,
+  mysql: `ON DUPLICATE KEY UPDATE
+    requests = GREATEST(requests, VALUES(requests)), refused = GREATEST(refused, VALUES(refused))`,
+  sqlite: `ON CONFLICT (key_id, day, run) DO UPDATE SET
+    requests = MAX(requests, excluded.requests), refused = MAX(refused, excluded.refused)`,
 };
 
-/** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
-export interface FoundReport {
-  readonly name: string;
-  /** @returns when it was written; undefined if it was removed since it was found */
-  writtenAt(): number | undefined;
-  /** @returns undefined if it was removed since it was found */
-  read(): string | Promise<string | undefined>;
-}
-
-/** @returns a function that imports the files of the proxies of this snapshots folder */
-export function makeKeyUsageImport(snapshotsDir: string) {
-  const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  return makeUsageImport(function* () {
-    // Without the folder, no proxy has written anything yet.
-    if (statSync(folder, { throwIfNoEntry: false }) === undefined) return;
-    for (const name of readdirSync(folder).filter(isKeyUsageFile)) {
-      const file = path.join(folder, name);
-      const writtenAt = () => lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-      // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
-      const read = () => readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
-      yield { name, writtenAt, read };
-    }
-  });
-}
-
 /**
- * @returns a function that imports the reports. Later calls skip reports and values that have not changed.
- * A report that cannot be imported does not stop the others; the first error is thrown at the end.
+ * @returns a function that imports the reports of the proxies of a snapshots folder. Later calls skip reports and
+ * values that have not changed. A report that cannot be imported does not stop the others; the first error is
+ * thrown at the end.
  */
-export function makeUsageImport(
-  find: () => Iterable<FoundReport> | AsyncIterable<FoundReport>,
+export function makeKeyUsageImport(
+  snapshotsDir: string,
 ): (database: Database, now: Date) => Promise<void> {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
   /** For each imported report, when it was written. */
   const imported = new Map<string, number>();
   /** For the id of each key, the latest time of use that was imported. */
@@ -69,17 +46,26 @@ export function makeUsageImport(
   const importedCounts = new Map<string, DayUsage>();
   let tidiedOn = '';
 
-  async function importLastUse(database: Database, { day, keys }: DayUsage): Promise<void> {
+  /** @param latest the latest time that may be right: a later one was set while the clock was ahead */
+  async function importLastUse(
+    database: Database,
+    { day, keys }: DayUsage,
+    latest: string,
+  ): Promise<void> {
     const bySecond = Map.groupBy(keys, ([, { lastSecond }]) => lastSecond);
     for (const [second, used] of bySecond) {
       if (second === undefined) continue;
       const time = toDatabaseTime(addSeconds(new Date(day), second));
-      const ids = used.flatMap(([id]) => (time > (latestUses.get(id) ?? '') ? [id] : []));
+      if (time > latest) continue;
+      const ids = used.flatMap(([id]) => {
+        const known = latestUses.get(id) ?? '';
+        return known < time || known > latest ? [id] : [];
+      });
       for (const batch of batchesOf(ids)) {
         await database.run(
-          `UPDATE api_keys SET last_used_at = ?
-           WHERE id IN (${marks(batch)}) AND (last_used_at IS NULL OR last_used_at < ?)`,
-          [time, ...batch, time],
+          `UPDATE api_keys SET last_used_at = ? WHERE id IN (${marks(batch)})
+             AND (last_used_at IS NULL OR last_used_at < ? OR last_used_at > ?)`,
+          [time, ...batch, time, latest],
         );
       }
       for (const id of ids) latestUses.set(id, time);
@@ -89,9 +75,10 @@ export function makeUsageImport(
   async function importCounts(database: Database, usage: DayUsage): Promise<void> {
     const name = `${usage.run} ${usage.day}`;
     const before = importedCounts.get(name)?.keys;
-    const changed = [...usage.keys].filter(([id, used]) =>
-      MEMBERS.some((member) => used[member] !== before?.get(id)?.[member]),
-    );
+    const changed = [...usage.keys].filter(([id, { requests, refused }]) => {
+      const known = before?.get(id);
+      return requests !== known?.requests || refused !== known.refused;
+    });
     for (const batch of batchesOf(changed)) await raiseCounts(database, usage, batch);
     importedCounts.set(name, usage);
   }
@@ -103,28 +90,33 @@ export function makeUsageImport(
     for (const [name, { day }] of importedCounts) {
       if (!isReported(day, time)) importedCounts.delete(name);
     }
-    const oldest = dayOf(time, 1 - KEPT_USAGE_DAYS);
-    await database.run('DELETE FROM key_usage WHERE day < ?', [oldest]);
+    // Counted in days with counts, not by the clock, which may be wrong.
+    const [[oldest] = []] = await database.rows(
+      `SELECT DISTINCT day FROM key_usage ORDER BY day DESC LIMIT 1 OFFSET ${KEPT_USAGE_DAYS - 1}`,
+    );
+    if (oldest != null) await database.run('DELETE FROM key_usage WHERE day < ?', [oldest]);
     tidiedOn = today;
   }
 
   return async (database, now) => {
     const time = now.getTime();
     const faults: Error[] = [];
-    for await (const { name, writtenAt, read } of find()) {
+    // Without the folder, no proxy has written anything yet.
+    for (const name of namesIn(folder).filter(isKeyUsageFile)) {
       try {
-        const written = writtenAt();
-        if (written === undefined || written === imported.get(name)) continue;
-        const text = await read();
-        if (text === undefined) continue;
+        const file = path.join(folder, name);
+        const writtenAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+        if (writtenAt === undefined || writtenAt === imported.get(name)) continue;
+        // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
+        const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
         for (const usage of parseKeyUsage(text, name)) {
           // A proxy whose clock is ahead must not set a future day, which would then stay.
           if (!isReported(usage.day, time)) continue;
           await importCounts(database, usage);
-          await importLastUse(database, usage);
+          await importLastUse(database, usage, latestTime(now));
         }
         await tidy(database, time);
-        imported.set(name, written);
+        imported.set(name, writtenAt);
       } catch (error) {
         faults.push(error as Error);
       }
@@ -144,10 +136,10 @@ async function raiseCounts(
   const known = new Set(found.map(([id]) => id));
   const rows = keys
     .filter(([id]) => known.has(id))
-    .map(([id, used]): Value[] => [id, day, run, ...MEMBERS.map((member) => used[member])]);
+    .map(([id, { requests, refused }]): Value[] => [id, day, run, requests, refused]);
   if (rows.length === 0) return;
   await database.run(
-    `INSERT INTO key_usage (key_id, day, run, ${COLUMNS.join(', ')})
+    `INSERT INTO key_usage (key_id, day, run, requests, refused)
      VALUES ${rows.map((row) => `(${marks(row)})`).join(', ')} ${ENDS[database.kind]}`,
     rows.flat(),
   );

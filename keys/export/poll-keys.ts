@@ -1,7 +1,7 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
- * every second if there are replicas; sends them to replicas; and imports key usage from proxies here and
- * there. Replicas have polls of their own, so that slow ones never delay the export.
+ * every second if there are replicas; sends them to replicas; and imports key usage from the proxies here.
+ * Sending is a poll of its own, so that a slow depot never delays the export.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -11,22 +11,14 @@ import { openDatabase } from '../../lib/database/open.ts';
 import { addGauge } from '../../lib/program/admin/metrics.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { type Poll, poll } from '../../lib/program/poll.ts';
-import {
-  type KeysDecision,
-  KeysLostError,
-  readDecision,
-  reportLoss,
-  writeKeys,
-} from './export-keys.ts';
-import { type FoundReport, makeKeyUsageImport, makeUsageImport } from './import-key-usage.ts';
+import { KeysLostError, readKeys, writeKeys } from './export-keys.ts';
+import { makeKeyUsageImport } from './import-key-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
 /** With replicas, whose proxies refuse a revoked key only after two more polls. */
 const EXPORT_WITH_REPLICAS_MS = 1_000;
 /** How often to look whether there are keys to send. Without any, that costs nothing. */
 const SEND_INTERVAL_MS = 100;
-/** Replicas send key usage about once a minute. */
-const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
 /** The other machines that have the same keys. */
@@ -37,8 +29,6 @@ interface KeysReplicas {
    * @param readAt when the database was read, in milliseconds since 1970 @returns whether the content is new
    */
   send(content: string, readAt: number): Promise<boolean>;
-  /** What they have reported about the use of keys. */
-  usageReports(): AsyncIterable<FoundReport>;
   close(): void;
 }
 
@@ -63,9 +53,9 @@ export class KeysPolls {
   private lastLoss = '';
   /** Usage waits until there is a table of keys, and lost keys are back. */
   private canImport = false;
-  /** How many keys have lost their rows. */
+  /** How many keys are gone, if nothing is exported for that reason. */
   private lost = 0;
-  /** The decision of the last export and when the database was read, until it is sent. */
+  /** The content of the last export and when the database was read, until it is sent. */
   private unsent: { readonly content: string; readonly readAt: number } | undefined;
 
   /** Starts to poll. */
@@ -73,7 +63,9 @@ export class KeysPolls {
     this.options = options;
     const { snapshotsDir, replicas, registry, tasks, log } = options;
     const name = 'schedule_keys_lost';
-    addGauge(registry, name, 'How many keys have lost their rows', () => this.lost);
+    const help =
+      'How many known keys are gone, if nothing is exported for that reason; otherwise 0';
+    addGauge(registry, name, help, () => this.lost);
     const interval = replicas === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
     const exportKeys = tasks.observe('export_keys', () => this.readAndWrite());
     this.exporting = poll(
@@ -81,10 +73,18 @@ export class KeysPolls {
       interval,
       ({ message }) => log.error(`the keys file is not updated: ${message}`),
     );
-    const importLocal = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
-    this.importing = this.pollUsage(importLocal, interval, 'key usage');
-    const ofReplicas = replicas === undefined ? [] : this.pollReplicas(replicas);
-    this.polls = [this.exporting, this.importing, ...ofReplicas];
+    const importUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
+    this.importing = poll(
+      async () => {
+        if (this.database !== undefined && this.canImport) {
+          await importUsage(this.database, new Date());
+        }
+      },
+      interval,
+      ({ message }) => log.warn(`key usage cannot be imported: ${message}`),
+    );
+    const sending = replicas === undefined ? [] : [this.pollReplicas(replicas)];
+    this.polls = [this.exporting, this.importing, ...sending];
     for (const each of this.polls) void each.run();
   }
 
@@ -101,32 +101,33 @@ export class KeysPolls {
     this.options.replicas?.close();
   }
 
-  /** @throws KeysLostError after the export */
   private async readAndWrite(): Promise<NothingToDo | undefined> {
     const { databaseUrl, snapshotsDir, log } = this.options;
-    let decision: KeysDecision | undefined;
+    let content: string | undefined;
     try {
       this.database ??= await openDatabase(databaseUrl);
-      decision = await readDecision(this.database, snapshotsDir);
-      this.lost = decision?.lost ?? 0;
-      this.canImport = decision?.lost === 0;
-      if (decision !== undefined) {
-        const { content } = decision;
+      content = await readKeys(this.database, snapshotsDir);
+      this.lost = 0;
+      this.canImport = content !== undefined;
+      if (content !== undefined) {
         this.unsent = { content, readAt: Date.now() };
         if (writeKeys(content, snapshotsDir)) log.info('exported the keys');
       }
       if (this.hasFailed) log.info('the keys file is updated again');
       this.hasFailed = false;
     } catch (error) {
+      if (error instanceof KeysLostError) {
+        this.lost = error.lost;
+        this.canImport = false;
+        throw error;
+      }
       this.hasFailed = true;
       await this.closeDatabase();
       throw error;
     }
-    if (decision === undefined) {
-      return new NothingToDo('the database does not have the table api_keys');
-    }
-    reportLoss(decision, snapshotsDir);
-    return undefined;
+    return content === undefined
+      ? new NothingToDo('the database does not have the table api_keys')
+      : undefined;
   }
 
   private async exportOnce(exportKeys: () => Promise<unknown>): Promise<void> {
@@ -141,26 +142,8 @@ export class KeysPolls {
     }
   }
 
-  /** @param importUsage as from `makeUsageImport` @param what is imported, for the log */
-  private pollUsage(
-    importUsage: ReturnType<typeof makeUsageImport>,
-    milliseconds: number,
-    what: string,
-  ): Poll {
-    const importOnce = async () => {
-      if (this.database !== undefined && this.canImport) {
-        await importUsage(this.database, new Date());
-      }
-    };
-    return poll(importOnce, milliseconds, ({ message }) =>
-      this.options.log.warn(`${what} cannot be imported: ${message}`),
-    );
-  }
-
-  private pollReplicas(replicas: KeysReplicas): Poll[] {
+  private pollReplicas(replicas: KeysReplicas): Poll {
     const { tasks, log } = this.options;
-    const reports = () => replicas.usageReports();
-    const importUsage = tasks.observe('import_remote_key_usage', makeUsageImport(reports));
     const send = tasks.observe('send_keys', (content: string, readAt: number) =>
       replicas.send(content, readAt),
     );
@@ -172,12 +155,9 @@ export class KeysPolls {
       }
       if (this.unsent === keys) this.unsent = undefined;
     };
-    return [
-      poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
-        log.error(`the keys are not sent to replicas: ${message}`),
-      ),
-      this.pollUsage(importUsage, USAGE_INTERVAL_MS, 'key usage of replicas'),
-    ];
+    return poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
+      log.error(`the keys are not sent to replicas: ${message}`),
+    );
   }
 
   private async closeDatabase(): Promise<void> {

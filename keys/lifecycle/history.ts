@@ -4,11 +4,11 @@
  * account has made is counted here, so a restart or a second program does not start from zero.
  */
 import type { Reader, Writer } from '../../lib/database/database.ts';
-import { shownTime } from '../../lib/pages/shown-values.ts';
 import {
   type AccountId,
   addSeconds,
   fromDatabaseTime,
+  latestTime,
   toDatabaseTime,
   toObject,
 } from '../tables/values.ts';
@@ -45,7 +45,6 @@ export interface KeyEvent {
 
 const COLUMNS = 'id, key_id, at, actor_id, actor_name, action, reason, limit_per_minute';
 
-const MINUTE_MS = 60_000;
 /** Of an account, on its own keys and requests: what moderators decide does not count. */
 const CHANGES = { most: 20, seconds: 3600 };
 
@@ -102,17 +101,17 @@ export async function refuseManyChanges(
   const { most, seconds } = CHANGES;
   const [row] = await reader.rows(
     `SELECT e.at FROM key_events e JOIN api_keys k ON k.id = e.key_id
-     WHERE e.actor_id = ? AND e.at > ? AND k.account_id = e.actor_id
+     WHERE e.actor_id = ? AND e.at > ? AND e.at <= ? AND k.account_id = e.actor_id
      ORDER BY e.at DESC LIMIT 1 OFFSET ${most - 1}`,
-    [accountId, toDatabaseTime(addSeconds(at, -seconds))],
+    [accountId, toDatabaseTime(addSeconds(at, -seconds)), latestTime(at)],
   );
   if (row === undefined) return;
   const end = addSeconds(fromDatabaseTime(String(row[0])), seconds);
-  // People read minutes, and must not come back too early.
-  const shown = new Date(Math.ceil(end.getTime() / MINUTE_MS) * MINUTE_MS);
+  const left = Math.max(1, Math.ceil((end.getTime() - at.getTime()) / 1000));
+  const minutes = Math.ceil(left / 60);
   throw new Refusal(
-    `You have made ${most} changes in an hour. The next one is possible on ${shownTime(shown)}.`,
+    `You have made ${most} changes in an hour. The next one is possible in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`,
     'limited',
-    Math.max(1, Math.ceil((end.getTime() - at.getTime()) / 1000)),
+    left,
   );
 }

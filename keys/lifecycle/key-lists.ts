@@ -2,7 +2,7 @@
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
 import type { KeyState } from '../../lib/format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
-import { type AccountId, toDatabaseTime, toObject } from '../tables/values.ts';
+import { type AccountId, endsOfOldKeys, latestTime, toObject } from '../tables/values.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */
 export interface KeyRow {
@@ -24,7 +24,7 @@ export interface KeyRow {
   /** When the key was revealed or last rotated. */
   readonly revealed_at: string | null;
   readonly revoked_at: string | null;
-  /** To the minute; null if no use is known. */
+  /** To the minute; null if no use is known, or a clock was wrong. */
   readonly last_used_at: string | null;
   /** What the owner calls the key; null if it has no name. */
   readonly name: string | null;
@@ -128,13 +128,18 @@ async function select<T extends KeyRow>(
   values: readonly Value[],
   more = '',
 ): Promise<T[]> {
+  const now = new Date();
   const own = OWN_COLUMNS.replace(/\w+/g, 'k.$&');
   const rows = await reader.rows(
     `SELECT ${own}, o.key_prefix, o.ends_at${more.replaceAll('account_', 'a.')} FROM api_keys k
-     LEFT JOIN old_keys o ON o.key_id = k.id AND o.ends_at > ? AND k.state = 'approved' ${rest}`,
-    [toDatabaseTime(new Date()), ...values],
+     LEFT JOIN old_keys o ON o.key_id = k.id AND o.ends_at > ? AND o.ends_at <= ? AND k.state = 'approved' ${rest}`,
+    [...endsOfOldKeys(now), ...values],
   );
-  return rows.map((row) => toObject<T>(COLUMNS + more, row));
+  const latest = latestTime(now);
+  return rows.map((row) => {
+    const key = toObject<T>(COLUMNS + more, row);
+    return (key.last_used_at ?? '') > latest ? { ...key, last_used_at: null } : key;
+  });
 }
 
 function limitTo({ limit, offset }: Slice): string {

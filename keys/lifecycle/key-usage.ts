@@ -1,22 +1,18 @@
 /** Reads what keys have used, as the sums of all runs of all proxies. */
-import type { Database, Reader, Value } from '../../lib/database/database.ts';
-import { dayOf } from '../../lib/format/key-usage-file.ts';
+import type { Database, Reader } from '../../lib/database/database.ts';
+import { dayOf, type Usage } from '../../lib/format/key-usage-file.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type AccountId, marks } from '../tables/values.ts';
 
-const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'] as const;
-const SUMS = COLUMNS.map((column) => `SUM(u.${column})`).join(', ');
-
-/** What was used within some time. */
-export type Use = Readonly<Record<(typeof COLUMNS)[number], number>>;
+const SUMS = 'SUM(u.requests), SUM(u.refused)';
 
 /** What a key has used on one day, "YYYY-MM-DD" in UTC. */
-export interface DayOfUse extends Use {
+export interface DayOfUse extends Usage {
   readonly day: string;
 }
 
 /** What a key has used on several days together. */
-export interface KeyUse extends Use {
+export interface KeyUse extends Usage {
   readonly key_id: number;
   readonly account_id: AccountId | null;
   readonly purpose: string;
@@ -42,9 +38,9 @@ export async function usageOf(
      GROUP BY u.key_id, u.day ORDER BY u.key_id, u.day`,
     [...keyIds, ...boundsOf(period)],
   );
-  for (const [key, day, ...sums] of rows) {
+  for (const [key, day, requests, refused] of rows) {
     const days = getOrAdd(usage, key as number, () => []);
-    days.push({ day: String(day), ...toUse(sums) });
+    days.push({ day: String(day), requests: Number(requests), refused: Number(refused) });
   }
   return usage;
 }
@@ -58,25 +54,22 @@ export async function mostUsedKeys(database: Database, period: Period): Promise<
      ORDER BY SUM(u.requests) + SUM(u.refused) DESC, k.id`,
     boundsOf(period),
   );
-  return rows.map(([id, account, purpose, ...sums]) => ({
+  return rows.map(([id, account, purpose, requests, refused]) => ({
     key_id: id as number,
     account_id: account as AccountId | null,
     purpose: String(purpose),
-    ...toUse(sums),
+    requests: Number(requests),
+    refused: Number(refused),
   }));
 }
 
 /** The sums of several days. */
-export function totalOf(days: readonly Use[]): Use {
-  return toUse(COLUMNS.map((column) => days.reduce((total, each) => total + each[column], 0)));
+export function totalOf(days: readonly Usage[]): Usage {
+  const sumOf = (count: keyof Usage) => days.reduce((sum, each) => sum + each[count], 0);
+  return { requests: sumOf('requests'), refused: sumOf('refused') };
 }
 
 /** The first and the last day of a period. */
 export function boundsOf({ days, now }: Period): [first: string, last: string] {
   return [dayOf(now.getTime(), 1 - days), dayOf(now.getTime())];
-}
-
-/** @param sums in the order of the columns */
-function toUse(sums: readonly Value[]): Use {
-  return Object.fromEntries(COLUMNS.map((column, index) => [column, Number(sums[index])])) as Use;
 }

@@ -6,7 +6,13 @@ import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
-import { type AccountId, addSeconds, toDatabaseTime } from '../tables/values.ts';
+import {
+  type AccountId,
+  addSeconds,
+  endsOfOldKeys,
+  OVERLAP_HOURS,
+  toDatabaseTime,
+} from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { findKey, type KeyRow } from './key-lists.ts';
 import { noSuchAccount, Refusal, readAll } from './refusal.ts';
@@ -22,8 +28,6 @@ import { parseWebsite, readKeyName, readPurpose } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
 export const MOST_PENDING = 5;
-/** How long an old key may work beside the new one. */
-export const OVERLAP_HOURS = 24;
 
 /** A key, and the account that it must belong to. */
 export interface OwnKey {
@@ -196,8 +200,9 @@ export async function endOwnOldKey(database: Database, own: OwnKey): Promise<voi
   await changeOwn(database, own, 'old_key_ended', {
     ...END_OLD_KEY,
     condition: {
-      sql: 'EXISTS (SELECT 1 FROM old_keys o WHERE o.key_id = api_keys.id AND o.ends_at > ?)',
-      values: [toDatabaseTime(own.at)],
+      sql: `EXISTS (SELECT 1 FROM old_keys o
+        WHERE o.key_id = api_keys.id AND o.ends_at > ? AND o.ends_at <= ?)`,
+      values: endsOfOldKeys(own.at),
       otherwise: 'has no old key that still works',
     },
     changes: {},

@@ -6,10 +6,18 @@ import type { Database } from '../../lib/database/database.ts';
 import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccountByEmail, withAccountLock } from '../tables/accounts.ts';
-import { addLink, endOfLink, hasMostLinks, linkNoteText } from '../tables/sign-in-links.ts';
+import { removeOldRows } from '../tables/old-rows.ts';
+import {
+  addLink,
+  endOfLink,
+  hasMostLinks,
+  LINK_SECONDS,
+  linkNoteText,
+} from '../tables/sign-in-links.ts';
 import {
   type AccountId,
   addSeconds,
+  endsWithin,
   hashToken,
   makeToken,
   toAccountId,
@@ -33,8 +41,6 @@ export async function mailSignInLink(
   if (owner === undefined) return false;
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   if (await hasMostLinks(database, owner.id, at)) return false;
-  // The expired links of all accounts.
-  await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [toDatabaseTime(at)]);
   return withAccountLock(database, owner.id, async (writer) => {
     if (await hasMostLinks(writer, owner.id, at)) return false;
     // This token is never used: the outbox replaces it when it sends the mail.
@@ -58,7 +64,6 @@ export async function createSession(
 ): Promise<string> {
   const token = makeToken();
   const [now, end] = [toDatabaseTime(at), addSeconds(at, SESSION_SECONDS)];
-  await database.run('DELETE FROM sessions WHERE expires_at <= ?', [now]);
   await database.run(
     `INSERT INTO sessions (token_hash, account_id, created_at, expires_at, csrf_secret)
      VALUES (?, ?, ?, ?, ?)`,
@@ -75,12 +80,23 @@ export async function findSession(
   at: Date,
 ): Promise<AccountId | undefined> {
   const [row] = await database.rows(
-    'SELECT account_id FROM sessions WHERE token_hash = ? AND expires_at > ?',
-    [hashToken(token), toDatabaseTime(at)],
+    'SELECT account_id FROM sessions WHERE token_hash = ? AND expires_at > ? AND expires_at <= ?',
+    [hashToken(token), ...endsWithin(at, SESSION_SECONDS)],
   );
   return row && toAccountId(row[0]);
 }
 
 export async function endSession(database: Database, token: string): Promise<void> {
   await database.run('DELETE FROM sessions WHERE token_hash = ?', [hashToken(token)]);
+}
+
+/** Removes links and sessions some time after their end. */
+export async function removeOldSignIns(database: Database, now: Date): Promise<void> {
+  const ended = [
+    { table: 'sign_in_links', seconds: LINK_SECONDS },
+    { table: 'sessions', seconds: SESSION_SECONDS },
+  ];
+  for (const { table, seconds } of ended) {
+    await removeOldRows(database, table, 'expires_at', { seconds, now });
+  }
 }

@@ -4,7 +4,9 @@
  * nothing is sent to another machine unless the operator says so.
  */
 import { mkdirSync } from 'node:fs';
+import { hostname as machineName } from 'node:os';
 import path from 'node:path';
+import { domainToASCII } from 'node:url';
 import type { Transporter } from 'nodemailer';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { readValue } from '../../lib/program/arguments.ts';
@@ -31,6 +33,8 @@ export interface Mailer {
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
+/** In bytes, without the line break (RFC 5321, 4.5.3.1.6). */
+const LONGEST_LINE = 998;
 /** The code of nodemailer's errors of TLS. */
 const NO_TLS = 'ETLS';
 // Allows no display name, comment, list or quoted part.
@@ -53,6 +57,17 @@ export function isRefusal(error: unknown): boolean {
   return responseCode !== 421 && code !== 'EAUTH' && code !== NO_TLS;
 }
 
+/**
+ * Whether the mail server will never accept this mail: it has refused the recipient or the content with 5xx.
+ * Its other refusals may be the fault of the settings, which an operator can correct.
+ * @param error what `send` threw
+ */
+export function isFinalRefusal(error: unknown): boolean {
+  const { command = '', responseCode = 0 }: { command?: string; responseCode?: number } =
+    Object(error);
+  return responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA');
+}
+
 export interface MailSettings {
   /**
    * `smtp://user:password@host:587`, `smtps://…`, or `smtp://…?insecure` for a server without TLS; if empty,
@@ -67,7 +82,7 @@ export interface MailSettings {
 
 export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   const sender = readValue('MAIL_FROM', from, parseSender);
-  const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
+  const domain = domainOf(sender.address);
   const compose = ({ id, to, subject, text, date }: Mail) => {
     if (!isMailAddress(to)) {
       throw Object.assign(new Error(`${JSON.stringify(to)} is not an e-mail address.`), {
@@ -96,7 +111,9 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       // to run, and most verbs send nothing.
       const { createTransport } = await import('nodemailer');
       transport ??= createTransport(
-        smtpUrl === '' ? { streamTransport: true, buffer: true } : transportOptions(smtpUrl),
+        smtpUrl === ''
+          ? { streamTransport: true, buffer: true }
+          : transportOptions(smtpUrl, domain),
       );
       const { message } = await transport.sendMail(compose(mail)).catch(explain);
       if (smtpUrl !== '') return;
@@ -110,15 +127,25 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
 
 /**
  * Replaces the encoded text of a mail with the text itself. A transfer encoding would break long lines, and
- * people could not copy a link out of the file.
+ * people could not copy a link out of the file. Lines that are too long for a mail stay encoded.
  */
 function withPlainText(message: unknown, text: string): string {
+  if (text.split('\n').some((line) => Buffer.byteLength(line) > LONGEST_LINE))
+    return String(message);
   const [head] = String(message).split('\r\n\r\n', 1);
   const plain = head.replace(/^(Content-Transfer-Encoding:).*$/im, '$1 8bit');
   return `${plain}\r\n\r\n${text.replaceAll('\n', '\r\n')}`;
 }
 
-function transportOptions(smtpUrl: string) {
+/** The domain of an address, in Punycode: nodemailer encodes only those of the addresses themselves. */
+function domainOf(address: string): string {
+  const domain = address.slice(address.lastIndexOf('@') + 1);
+  return domainToASCII(domain) || domain;
+}
+
+/** @param domain of the sender, the name of this machine if it has only a short one: servers want a whole one */
+function transportOptions(smtpUrl: string, domain: string) {
+  const name = [machineName(), domain].find((each) => each.includes('.'));
   const url = new URL(smtpUrl);
   const { hostname, searchParams } = url;
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
@@ -126,6 +153,7 @@ function transportOptions(smtpUrl: string) {
   if (!isLoopback && searchParams.get('insecure') !== '') searchParams.set('requireTLS', 'true');
   return {
     url: url.href,
+    ...(name !== undefined && { name }),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
@@ -137,9 +165,12 @@ function transportOptions(smtpUrl: string) {
  * Connects to the mail server and signs in, but sends nothing.
  * @throws Error that says why the server did not answer or refused the login
  */
-export async function checkMailServer(smtpUrl: string): Promise<void> {
+export async function checkMailServer({
+  smtpUrl,
+  from,
+}: Pick<MailSettings, 'smtpUrl' | 'from'>): Promise<void> {
   const { createTransport } = await import('nodemailer');
-  const transport = createTransport(transportOptions(smtpUrl));
+  const transport = createTransport(transportOptions(smtpUrl, domainOf(parseSender(from).address)));
   try {
     await transport.verify().catch(explain);
   } finally {

@@ -1,11 +1,13 @@
 /**
  * The outbox: a mail is queued in the transaction of the change that it reports, and sent later. Sending
- * is tried until the mail server accepts the mail, or the mail expires or is given up. After a crash, a
- * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
+ * is tried until the mail server accepts the mail or refuses it for good, or the mail expires or is given up.
+ * After a crash, a mail may be sent twice; both then have the same Message-ID, unless the mail contains a
+ * sign-in link.
  * Invariant: no row contains a token that signs anybody in.
  */
 import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { findAccount } from '../tables/accounts.ts';
+import { removeOldRows } from '../tables/old-rows.ts';
 import {
   addMailedLink,
   LINK_MINUTES,
@@ -13,9 +15,15 @@ import {
   linkNoteText,
   readLinkNote,
 } from '../tables/sign-in-links.ts';
-import { addSeconds, fromDatabaseTime, toDatabaseTime, toObject } from '../tables/values.ts';
+import {
+  addSeconds,
+  fromDatabaseTime,
+  latestTime,
+  toDatabaseTime,
+  toObject,
+} from '../tables/values.ts';
 import { type MailText, signInMail } from './mail-texts.ts';
-import { isMailAddress, isRefusal, type Mail, type Mailer } from './mailer.ts';
+import { isFinalRefusal, isMailAddress, isRefusal, type Mail, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
 const MOST_COUNTED = 10_000;
@@ -24,8 +32,8 @@ const CLAIM_SECONDS = 900;
 const LONGEST_ROUND_MS = 300_000;
 const FIRST_PAUSE_SECONDS = 10;
 const LONGEST_PAUSE_SECONDS = 3600;
-/** After this time, a mail is given up. RFC 5321, section 4.5.4.1 asks for at least 4 to 5 days. */
-const PATIENCE_SECONDS = 5 * 24 * 3600;
+/** After so many attempts, in about five days, a mail is given up. RFC 5321, 4.5.4.1 asks for 4 to 5 days. */
+const MOST_ATTEMPTS = 128;
 const KEPT_SECONDS = 30 * 24 * 3600;
 const LONGEST_RECIPIENT = 320;
 const LONGEST_ERROR = 1000;
@@ -47,6 +55,10 @@ export interface QueuedMail {
 
 const COLUMNS = `id, key_id, recipient, subject, created_at, expires_at, attempts,
   next_attempt_at, sent_at, last_error`;
+
+/** Nothing is put off for longer than {@link LONGEST_PAUSE_SECONDS}: a later time comes from a wrong clock. */
+const IS_DUE = '(next_attempt_at <= ? OR next_attempt_at > ?)';
+const dueTimes = (now: Date) => [toDatabaseTime(now), latestTime(now, LONGEST_PAUSE_SECONDS)];
 
 /** A row with its body. */
 type DueMail = QueuedMail & { readonly body: string };
@@ -97,8 +109,8 @@ export async function sendDueMails(
 ): Promise<{ sent: number; failed: number }> {
   const due = await database.rows(
     `SELECT ${COLUMNS}, body FROM mail_outbox
-     WHERE next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ${MAILS_A_ROUND}`,
-    [toDatabaseTime(now)],
+     WHERE ${IS_DUE} ORDER BY next_attempt_at, id LIMIT ${MAILS_A_ROUND}`,
+    dueTimes(now),
   );
   let sent = 0;
   let failed = 0;
@@ -120,7 +132,8 @@ export async function sendDueMails(
       await mailer.send(written.mail);
     } catch (error) {
       failed++;
-      await putOff(database, mail, { why: reasonOf(error, written), now });
+      const why = reasonOf(error, written);
+      await putOff(database, mail, { why, isFinal: isFinalRefusal(error), now });
       if (!isRefusal(error)) break;
       continue;
     }
@@ -151,10 +164,13 @@ async function writeMail(
   at: Date,
 ): Promise<WrittenMail | { readonly fault: string }> {
   const { id, recipient, subject, body, created_at, expires_at, attempts } = due;
-  if (expires_at !== null && expires_at <= toDatabaseTime(at)) {
+  // A mail that was queued while the clock was ahead would expire years later.
+  const hasExpired = (end: string) => end <= toDatabaseTime(at) || created_at > latestTime(at);
+  if (expires_at !== null && hasExpired(expires_at)) {
     return { fault: 'It expired before it was sent.' };
   }
-  const mail = { to: recipient, subject, date: fromDatabaseTime(created_at) };
+  const created = fromDatabaseTime(created_at);
+  const mail = { to: recipient, subject, date: created < at ? created : at };
   const time = created_at.replace(/\D/g, '');
   const note = readLinkNote(body);
   // Each attempt sends the same mail with the same id, so that a mail program that receives it twice
@@ -192,12 +208,10 @@ async function makeLink(
 
 /** Removes mails {@link KEPT_SECONDS} after they were sent, or were queued and then never sent. */
 export async function removeOldMails(database: Database, now: Date): Promise<void> {
-  const oldest = toDatabaseTime(addSeconds(now, -KEPT_SECONDS));
-  await database.run(
-    `DELETE FROM mail_outbox WHERE sent_at < ?
-       OR (sent_at IS NULL AND next_attempt_at IS NULL AND created_at < ?)`,
-    [oldest, oldest],
-  );
+  const old = { seconds: KEPT_SECONDS, now };
+  await removeOldRows(database, 'mail_outbox', 'sent_at', old);
+  const condition = 'sent_at IS NULL AND next_attempt_at IS NULL';
+  await removeOldRows(database, 'mail_outbox', 'created_at', { ...old, condition });
 }
 
 /**
@@ -237,6 +251,15 @@ export async function listMails(reader: Reader, all = false): Promise<QueuedMail
   return rows.map((row) => toObject<QueuedMail>(COLUMNS, row));
 }
 
+/** The last mails that were given up, newest first, but no links that have expired. */
+export async function listGivenUp(reader: Reader, most: number): Promise<QueuedMail[]> {
+  const rows = await reader.rows(
+    `SELECT ${COLUMNS} FROM mail_outbox WHERE sent_at IS NULL AND next_attempt_at IS NULL
+       AND (expires_at IS NULL OR body <> '') ORDER BY id DESC LIMIT ${most}`,
+  );
+  return rows.map((row) => toObject<QueuedMail>(COLUMNS, row));
+}
+
 /**
  * Reserves a mail for this program.
  * @returns whether this program may send it
@@ -244,26 +267,20 @@ export async function listMails(reader: Reader, all = false): Promise<QueuedMail
 async function claim(database: Database, { id, attempts }: DueMail, now: Date): Promise<boolean> {
   const { changes } = await database.run(
     `UPDATE mail_outbox SET attempts = ?, next_attempt_at = ?
-     WHERE id = ? AND attempts = ? AND next_attempt_at <= ?`,
-    [
-      attempts + 1,
-      toDatabaseTime(addSeconds(now, CLAIM_SECONDS)),
-      id,
-      attempts,
-      toDatabaseTime(now),
-    ],
+     WHERE id = ? AND attempts = ? AND ${IS_DUE}`,
+    [attempts + 1, toDatabaseTime(addSeconds(now, CLAIM_SECONDS)), id, attempts, ...dueTimes(now)],
   );
   return changes === 1;
 }
 
 async function putOff(
   database: Database,
-  { id, attempts, created_at }: DueMail,
-  { why, now }: { why: string; now: Date },
+  { id, attempts }: DueMail,
+  { why, isFinal, now }: { why: string; isFinal: boolean; now: Date },
 ): Promise<void> {
   const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** attempts, LONGEST_PAUSE_SECONDS);
   const next = addSeconds(now, pause);
-  const isGivenUp = next > addSeconds(fromDatabaseTime(created_at), PATIENCE_SECONDS);
+  const isGivenUp = isFinal || attempts + 1 >= MOST_ATTEMPTS;
   await database.run('UPDATE mail_outbox SET next_attempt_at = ?, last_error = ? WHERE id = ?', [
     isGivenUp ? null : toDatabaseTime(next),
     why,

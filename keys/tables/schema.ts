@@ -81,10 +81,8 @@ export const KEYS_TABLES = {
       // The random name of the run: 16 hex digits.
       run: 'CHAR(16) NOT NULL',
       requests: 'BIGINT UNSIGNED NOT NULL',
-      not_modified: 'BIGINT UNSIGNED NOT NULL',
       // Not among the requests.
       refused: 'BIGINT UNSIGNED NOT NULL',
-      bytes: 'BIGINT UNSIGNED NOT NULL',
     },
     unique: ['key_id, day, run'],
     keys: ['day'],

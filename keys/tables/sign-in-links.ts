@@ -12,6 +12,7 @@ import {
 import {
   type AccountId,
   addSeconds,
+  endsWithin,
   hashToken,
   makeToken,
   toAccountId,
@@ -19,6 +20,7 @@ import {
 } from './values.ts';
 
 export const LINK_MINUTES = 15;
+export const LINK_SECONDS = LINK_MINUTES * 60;
 /** How many links an account may have at once, so that nobody can flood its mailbox. */
 const MOST_LINKS = 5;
 
@@ -33,7 +35,7 @@ export interface LinkNote {
 
 /** When a link stops working. @param at when it was created or mailed */
 export function endOfLink(at: Date): Date {
-  return addSeconds(at, LINK_MINUTES * 60);
+  return addSeconds(at, LINK_SECONDS);
 }
 
 /** Whether an account has {@link MOST_LINKS} links already. */
@@ -42,8 +44,9 @@ export async function hasMostLinks(
   accountId: AccountId,
   at: Date,
 ): Promise<boolean> {
-  const from = 'sign_in_links WHERE account_id = ? AND expires_at > ?';
-  return (await selectCount(reader, from, [accountId, toDatabaseTime(at)])) >= MOST_LINKS;
+  const from = 'sign_in_links WHERE account_id = ? AND expires_at > ? AND expires_at <= ?';
+  const bounds = endsWithin(at, LINK_SECONDS);
+  return (await selectCount(reader, from, [accountId, ...bounds])) >= MOST_LINKS;
 }
 
 /** Creates a link. It works for {@link LINK_MINUTES}, starting at `at`. */
@@ -87,11 +90,10 @@ export async function openLink(
   token: string,
   at: Date,
 ): Promise<AccountId | undefined> {
-  const now = toDatabaseTime(at);
   const { changes } = await database.run(
     `UPDATE sign_in_links SET used_at = ?
-     WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?`,
-    [now, hashToken(token), now],
+     WHERE token_hash = ? AND used_at IS NULL AND expires_at > ? AND expires_at <= ?`,
+    [toDatabaseTime(at), hashToken(token), ...endsWithin(at, LINK_SECONDS)],
   );
   if (changes !== 1) return undefined;
   const sql = 'SELECT account_id FROM sign_in_links WHERE token_hash = ?';

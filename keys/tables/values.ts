@@ -36,8 +36,32 @@ export function fromDatabaseTime(time: string): Date {
   return new Date(`${time.replace(' ', 'T')}Z`);
 }
 
+/** How much the clocks of two programs may differ. A time later than that comes from a clock that was wrong. */
+const MOST_SKEW_SECONDS = 60;
+
 export function addSeconds(time: Date, seconds: number): Date {
   return new Date(time.getTime() + seconds * 1000);
+}
+
+/** The latest time that a row may have now. @param ahead how many seconds after its creation it may be */
+export function latestTime(now: Date, ahead = 0): string {
+  return toDatabaseTime(addSeconds(now, ahead + MOST_SKEW_SECONDS));
+}
+
+/**
+ * Between what an end must be while something lasts: later than the first, and at most the second.
+ * @param seconds how long it lasts
+ */
+export function endsWithin(now: Date, seconds: number): [string, string] {
+  return [toDatabaseTime(now), latestTime(now, seconds)];
+}
+
+/** How long an old key may work beside the one that has replaced it. */
+export const OVERLAP_HOURS = 24;
+
+/** Between what the end of an old key must be while it works: as from {@link endsWithin}. */
+export function endsOfOldKeys(now: Date): [string, string] {
+  return endsWithin(now, OVERLAP_HOURS * 3600);
 }
 
 /**

@@ -10,7 +10,9 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const KEY_PREFIX = 'cck_';
 const RANDOM_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
-const SHAPE = /^cck_[0-9A-Za-z]{38}$/;
+/** What follows the prefix of a key, which is as secret as the key. */
+export const KEY_BODY = /[0-9A-Za-z]{38}/;
+const SHAPE = new RegExp(`^${KEY_PREFIX}${KEY_BODY.source}$`);
 
 /**
  * A key is pending until a moderator approves or rejects it, or its owner withdraws the request. An

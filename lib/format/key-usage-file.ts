@@ -8,7 +8,7 @@
 import { parseFile, readMembers } from './json/parse-file.ts';
 import { isCount, listOf, matching, withMembers } from './json/values.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 const DAY_SECONDS = 24 * 3600;
 const SHAPE = {
   counts: listOf(
@@ -18,7 +18,7 @@ const SHAPE = {
       keys: listOf(
         (value: unknown): value is readonly number[] =>
           Array.isArray(value) &&
-          (value.length === 5 || (value.length === 6 && value[5] < DAY_SECONDS)) &&
+          (value.length === 3 || (value.length === 4 && value[3] < DAY_SECONDS)) &&
           value.every(isCount),
       ),
     }),
@@ -30,19 +30,15 @@ export const DAY_MS = DAY_SECONDS * 1000;
 export const LARGEST_KEY_USAGE = 64 * 1024 * 1024;
 /** Proxies report the counts of this many days, so that none is lost while the import fails. */
 const REPORTED_DAYS = 8;
-/** How many days the database keeps counts. */
+/** How many days with counts the database keeps. */
 export const KEPT_USAGE_DAYS = 400;
 
-/** What a key has used: within a day, or in total. */
+/** What a key has used within some time. */
 export interface Usage {
   /** The requests that counted towards the key's limit. */
   readonly requests: number;
-  /** How many of them were answered with 304. */
-  readonly notModified: number;
   /** The requests that were refused with 429; they are not among `requests`. */
   readonly refused: number;
-  /** The bytes of the bodies of all responses, as they were sent. */
-  readonly bytes: number;
 }
 
 /** What a key has used on one day, as it is reported. */
@@ -77,6 +73,18 @@ export function isReported(day: string, now: number): boolean {
   return day >= dayOf(now, 1 - REPORTED_DAYS) && day <= dayOf(now, 1);
 }
 
+/**
+ * The days whose counts a proxy keeps: the last ones with counts. Those before the present and those after it are
+ * told apart, so that days of a clock that was wrong replace none of the others.
+ */
+export function keptDays(days: Iterable<string>, now: number): ReadonlySet<string> {
+  const sorted = [...new Set(days)].sort();
+  const later = sorted.findIndex((day) => day > dayOf(now, 1));
+  const split = later === -1 ? sorted.length : later;
+  const first = Math.max(0, split - REPORTED_DAYS);
+  return new Set(sorted.slice(first, split + REPORTED_DAYS));
+}
+
 /** The bytes of the file. */
 export function encodeKeyUsage(counts: readonly DayUsage[]): string {
   const lines = counts.map(({ run, day, keys }) =>
@@ -84,8 +92,8 @@ export function encodeKeyUsage(counts: readonly DayUsage[]): string {
       run,
       day,
       keys: [...keys].sort(byId).map(([id, usage]) => {
-        const { requests, notModified, refused, bytes, lastSecond = [] } = usage;
-        return [id, requests, notModified, refused, bytes].concat(lastSecond);
+        const { requests, refused, lastSecond = [] } = usage;
+        return [id, requests, refused].concat(lastSecond);
       }),
     }),
   );
@@ -105,8 +113,8 @@ function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]):
 export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
   const { counts } = readMembers(parseFile(text, file, VERSION), file, SHAPE);
   return counts.map(({ run, day, keys }) => {
-    const usage = keys.map(([id, requests, notModified, refused, bytes, lastSecond]) => {
-      return [id, { requests, notModified, refused, bytes, lastSecond }] as const;
+    const usage = keys.map(([id, requests, refused, lastSecond]) => {
+      return [id, { requests, refused, lastSecond }] as const;
     });
     return { run, day, keys: new Map(usage) };
   });

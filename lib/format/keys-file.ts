@@ -42,8 +42,6 @@ export const isKeyEntry = withMembers({
 export interface KeyEntry extends Omit<Checked<typeof isKeyEntry>, 'ends_at'> {
   /** When an old key stops working, also if nobody writes the file: the ISO text of a time, in UTC. */
   readonly ends_at?: string | undefined;
-  /** The row is gone with the table, and the key is kept until the row is back or the loss is accepted. */
-  readonly lost?: true;
 }
 
 /** The largest keys file that is read, in bytes: enough for about half a million keys. */
@@ -53,8 +51,8 @@ export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
 export function encodeKeys(keys: readonly KeyEntry[]): string {
   const lines = [...keys]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, hash, state, limit, ends_at, lost }) =>
-      JSON.stringify({ id, hash, state, limit, ends_at, lost }),
+    .map(({ id, hash, state, limit, ends_at }) =>
+      JSON.stringify({ id, hash, state, limit, ends_at }),
     );
   return `{"version":${KEYS_VERSION},"keys":[${lines.length > 0 ? `\n${lines.join(',\n')}\n` : ''}]}\n`;
 }
@@ -70,7 +68,7 @@ export function parseKeys(text: string): KeyEntry[] {
     if (!isKeyEntry(key)) {
       throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
     }
-    const { id, hash, state, limit, ends_at, lost }: KeyEntry = key;
-    return { id, hash, state, limit, ends_at, ...(lost === true ? { lost } : {}) };
+    const { id, hash, state, limit, ends_at }: KeyEntry = key;
+    return { id, hash, state, limit, ends_at };
   });
 }

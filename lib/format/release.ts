@@ -16,7 +16,7 @@ import {
   oneOf,
   orNull,
 } from './json/values.ts';
-import { GENERATIONS, isGenerationId, isKeyUsageFile } from './layout.ts';
+import { GENERATIONS, isGenerationId } from './layout.ts';
 
 /** What is released: a generation, or the API keys of replicas. */
 export type ReleaseKind = 'snapshot' | 'keys';
@@ -99,7 +99,6 @@ export const isGenerationObject = (name: string): boolean => GENERATION_OBJECT.t
 export const GENERATION_PREFIXES: readonly string[] = [`${GENERATIONS}/`, FILES, UNFINISHED];
 export const MANIFESTS = `${GENERATIONS}/`;
 export const KEYS_PREFIX = 'keys/';
-export const USAGE_PREFIX = 'usage/';
 
 /** The manifest of a generation, byte by byte as in its folder. */
 export function storedManifest(id: string): string {
@@ -117,18 +116,4 @@ export function storedFile(sha256: string): string {
 /** The object with the content of `keys.json`. */
 export function storedKeys(sha256: string): string {
   return `${KEYS_PREFIX}${sha256}.json`;
-}
-
-/**
- * The object with what a proxy of a replica reports about the use of keys.
- * @param file from `keyUsageFile`
- */
-export function storedUsage(replica: string, file: string): string {
-  return `${USAGE_PREFIX}${replica}/${file}`;
-}
-
-/** Whether {@link storedUsage} can have made a name. */
-export function isStoredUsage(name: string): boolean {
-  const [, file = ''] = /^usage\/(?!\.)[A-Za-z0-9._-]{1,100}\/([^/]+)$/.exec(name) ?? [];
-  return isKeyUsageFile(file);
 }

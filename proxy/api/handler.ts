@@ -227,13 +227,9 @@ export class Api {
 
   /** Records that a request was answered. */
   private record(reply: Reply, status: number): void {
-    const { key, route, refusal, bytes, startedAt } = reply;
+    const { route, refusal, startedAt } = reply;
     const milliseconds = this.parts.now() - startedAt;
     this.parts.counts.count(route, status, milliseconds, refusal);
-    if (key !== undefined) {
-      if (status === 304) key.usage.notModified++;
-      key.usage.bytes += bytes;
-    }
     this.parts.logAccess?.(reply, status, milliseconds);
   }
 

@@ -1,19 +1,14 @@
-/** Keys on their way from the database to replicas, and key usage on its way back. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+/** Keys on their way from the database to replicas. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { makeKeysSender, openReplicas } from '#depot/keys.ts';
+import { makeKeysSender } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
-import { makeUsageImport } from '#keys/export/import-key-usage.ts';
-import { openDatabase } from '#lib/database/open.ts';
 import { hashKey, makeKey } from '#lib/format/api-key.ts';
-import { encodeKeyUsage } from '#lib/format/key-usage-file.ts';
 import { encodeKeys, type KeyEntry } from '#lib/format/keys-file.ts';
 import { RELEASES } from '#lib/format/release.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
-import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { disturbed, noSpace } from '#test/lib/generations/disk.ts';
-import { runKeys } from '#test/support/product.ts';
 import { newDepotFolder, newSigningKey, startReplica } from '#test/support/replicas.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
@@ -162,48 +157,4 @@ describe('a replica refuses keys', () => {
       const { sha256 } = JSON.parse(readFileSync(releaseFile(), 'utf8'));
       writeFileSync(path.join(folder, `keys/${sha256}.json`), encodeKeys([]));
     }));
-});
-
-test('key usage of replicas reaches the database, and damaged reports stop nothing', async () => {
-  const url = await makeSampleSqlite();
-  for (let keys = 0; keys < 2; keys++) await runKeys(url, ['issue']);
-  const database = await openDatabase(url);
-  const days = async () =>
-    Object.fromEntries(
-      await database.rows('SELECT id, date(last_used_at) FROM api_keys ORDER BY id'),
-    );
-  const importRemoteUsage = makeUsageImport(openReplicas(open(), undefined).usageReports);
-  const now = new Date('2026-03-03T12:00:00Z');
-  await importRemoteUsage(database, now);
-  const replica = start();
-  await replica.sendUsage();
-  const report = (port: number, entries: [number, string][]) => {
-    mkdirSync(path.join(replica.snapshotsDir, 'proxy'), { recursive: true });
-    writeFileSync(
-      path.join(replica.snapshotsDir, `proxy/key-usage-${port}.json`),
-      encodeKeyUsage(
-        entries.map(([id, day]) => {
-          const used = { requests: 1, notModified: 0, refused: 0, bytes: 9, lastSecond: 0 };
-          return { run: 'a'.repeat(16), day, keys: new Map([[id, used]]) };
-        }),
-      ),
-    );
-  };
-  report(8080, [[1, '2026-03-01']]);
-  report(8082, [
-    [1, '2026-03-02'],
-    [2, '2026-02-28'],
-  ]);
-  await replica.sendUsage();
-  mkdirSync(path.join(folder, 'usage/edge-2'));
-  writeFileSync(path.join(folder, 'usage/edge-2/key-usage-1.json'), '{');
-  await expect(importRemoteUsage(database, now)).rejects.toThrow(
-    'usage/edge-2/key-usage-1.json is damaged',
-  );
-  expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-02-28' });
-  report(8080, [[2, '2026-03-03']]);
-  await replica.sendUsage();
-  await expect(importRemoteUsage(database, now)).rejects.toThrow('is damaged');
-  expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-03-03' });
-  await database.close();
 });

@@ -50,8 +50,7 @@ describe.each(KINDS)('with a %s database', async (kind) => {
     ]) {
       await expect(refused()).rejects.toMatchObject({
         kind: 'limited',
-        message:
-          'You have made 20 changes in an hour. The next one is possible on 4 Mar 2026, 06:07 UTC.',
+        message: 'You have made 20 changes in an hour. The next one is possible in a minute.',
         retryAfterSeconds: 1,
       });
     }

@@ -11,6 +11,7 @@ import { MAIL_CHECKS } from '../../../keys/mail/mailer.ts';
 import { inspectEnvironment } from '../../../lib/program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../../lib/program/environment/variables.ts';
 import { checkReadableFolder } from '../../../lib/program/folders.ts';
+import { SITE_CHECKS } from '../../../site/site.ts';
 import type { Check, CheckContext, Program } from '../check.ts';
 
 /** In the checkout, or in the installed package. */
@@ -45,6 +46,7 @@ export function readConfiguration(
     ...PUSH_CHECKS,
     ...MAIL_CHECKS,
     ...SITE_KEY_CHECKS,
+    ...SITE_CHECKS,
     ...(writes ? {} : { SNAPSHOTS_DIR: checkReadableFolder }),
     GENERATE_CRON: checkCron,
   });

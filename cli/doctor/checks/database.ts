@@ -6,7 +6,7 @@ import { generate } from '../../../generator/generate.ts';
 import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
 import type { Conditions } from '../../../generator/read/read-table.ts';
 import { countsText, warningText } from '../../../generator/report/report.ts';
-import { readDecision } from '../../../keys/export/export-keys.ts';
+import { KeysLostError, readKeys } from '../../../keys/export/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { type Database, selectCount, type Value } from '../../../lib/database/database.ts';
@@ -174,13 +174,13 @@ export const keys: Check = {
     }
     await checkTables(source, KEYS_TABLES);
     ok('The tables of API keys exist, with all columns.');
-    const { lost = 0 } = (await readDecision(source, snapshotsDir)) ?? {};
-    if (lost > 0) {
+    await readKeys(source, snapshotsDir).catch((cause: Error) => {
+      if (!(cause instanceof KeysLostError)) throw cause;
       error(
-        `The table api_keys lacks ${lost} of the keys in ${file}, which still work: it was lost, or created again.`,
-        'Restore the backup before you issue or approve keys: see operations/runbooks/restore.md. If there is none, run "cover-catalogue keys accept-loss".',
+        `${cause.lost} of the keys in ${file} are not in the table api_keys. Nothing is exported: no key can be revoked.`,
+        'Restore the backup: see operations/runbooks/restore.md. If the table is right, run "cover-catalogue keys export --force".',
       );
-    }
+    });
     if (!context.programs.includes('account')) return;
     if (!(await hasAccounts(source))) {
       error(

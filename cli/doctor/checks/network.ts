@@ -26,7 +26,7 @@ export const mail: Check = {
     }
     const { host } = new URL(smtpUrl);
     try {
-      await checkMailServer(smtpUrl);
+      await checkMailServer({ smtpUrl, from: requireValue(context, 'MAIL_FROM') });
       ok(`The mail server ${host} answers and accepts the login.`);
     } catch (cause) {
       error(

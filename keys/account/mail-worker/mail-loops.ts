@@ -6,13 +6,13 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../lib/database/database.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
 import { poll } from '../../../lib/program/poll.ts';
-import { mailSignInLink } from '../../lifecycle/sign-in.ts';
+import { mailSignInLink, removeOldSignIns } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { removeOldMails, sendDueMails } from '../../mail/outbox.ts';
-import { endOfLink } from '../../tables/sign-in-links.ts';
+import { LINK_SECONDS } from '../../tables/sign-in-links.ts';
 import type { MailProgress } from './start-mail-worker.ts';
 
-/** In milliseconds: how often links are created and mails are sent, and how often old mails are removed. */
+/** In milliseconds: how often links are created and mails are sent, and how often old rows are removed. */
 const INTERVALS = { work: 1_000, cleaning: 3_600_000 };
 
 export interface MailLoops {
@@ -36,7 +36,8 @@ interface MailWork {
 
 export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops {
   const { database, mailer, publicUrl, log, onProgress } = work;
-  const requests: { readonly email: string; readonly at: Date }[] = [];
+  /** Since when each waits, on the monotonic clock. */
+  const requests: { readonly email: string; readonly since: number }[] = [];
   let isGone = false;
 
   /** @throws Error if the database cannot be reached; the requests then wait */
@@ -44,7 +45,7 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
     for (let request = requests[0]; request !== undefined; request = requests[0]) {
       const now = new Date();
       try {
-        const isTooLate = endOfLink(request.at) <= now;
+        const isTooLate = performance.now() - request.since >= LINK_SECONDS * 1000;
         if (!isTooLate) await mailSignInLink(database, request.email, { at: now, publicUrl });
       } catch (error) {
         await database.rows('SELECT 1');
@@ -59,11 +60,17 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
   async function sendMails(): Promise<void> {
     const { sent, failed } = await sendDueMails(database, mailer, new Date());
     onProgress({ links: 0, sent, failed });
-    if (failed > 0) log.warn({ sent, failed }, 'mails could not be sent; they are tried again');
+    if (failed > 0) log.warn({ sent, failed }, 'mails could not be sent: see "keys outbox"');
     else if (sent > 0) log.info({ sent }, 'mails are sent');
     await database.eraseDeleted();
     if (isGone) log.info('the database is back; e-mails are sent again');
     isGone = false;
+  }
+
+  async function clean(): Promise<void> {
+    const now = new Date();
+    await removeOldMails(database, now);
+    await removeOldSignIns(database, now);
   }
 
   function noteGone(error: Error): void {
@@ -73,11 +80,11 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
 
   const links = poll(createLinks, intervals.work, noteGone);
   const mails = poll(sendMails, intervals.work, noteGone);
-  const cleaning = poll(() => removeOldMails(database, new Date()), intervals.cleaning, noteGone);
+  const cleaning = poll(clean, intervals.cleaning, noteGone);
   for (const loop of [links, mails, cleaning]) void loop.run();
   return {
     requestLink(email) {
-      requests.push({ email, at: new Date() });
+      requests.push({ email, since: performance.now() });
     },
     async now() {
       await links.run();

@@ -4,10 +4,10 @@ import { type Html, html } from '../../../lib/pages/html.ts';
 import { factList, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
-import { MOST_PENDING, OVERLAP_HOURS } from '../../lifecycle/own-keys.ts';
+import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
-import { addSeconds, toDatabaseTime } from '../../tables/values.ts';
+import { addSeconds, OVERLAP_HOURS, toDatabaseTime } from '../../tables/values.ts';
 import { makeFields, type Refused } from './form-fields.ts';
 import {
   lastUseOf,

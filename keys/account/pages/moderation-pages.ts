@@ -6,6 +6,7 @@ import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
+import type { QueuedMail } from '../../mail/outbox.ts';
 import { PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
 import { makeFields, type Refused } from './form-fields.ts';
 import {
@@ -42,6 +43,8 @@ interface ModerationPage {
   readonly keys: readonly KeyWithAccount[];
   readonly hasMore: boolean;
   readonly filter: Filter;
+  /** The last e-mails that were given up, newest first. */
+  readonly givenUp: readonly QueuedMail[];
   readonly defaultLimit: number;
   readonly notice?: Notice | undefined;
 }
@@ -52,7 +55,7 @@ const LONGEST_EXCERPT = 120;
 const LONGEST_PURPOSE = 1_000;
 
 export function moderationPage(parts: ModerationPage): Html {
-  const { viewer, pending, keys, notice, defaultLimit } = parts;
+  const { viewer, pending, keys, givenUp, notice, defaultLimit } = parts;
   const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
           <h3><a href="${reviewPath(key.id)}">${numberOf(key)}</a></h3>
           ${facts(key, [limitFact(key)], LONGEST_PURPOSE)}
@@ -77,8 +80,23 @@ export function moderationPage(parts: ModerationPage): Html {
         ${filterForm(parts.filter)}
         ${keys.length === 0 ? noneFound(parts.filter) : html`<ul class="rows">${keys.map(row)}</ul>`}
         ${pageLinks({ ...links, name: 'page', page: parts.filter.page, hasMore: parts.hasMore, before: 'Newer keys', after: 'Older keys', anchor: 'all' })}
-      </section>`,
+      </section>
+      ${
+        givenUp.length > 0 &&
+        html`<section aria-labelledby="mails">
+        <h2 id="mails">E-mails that did not arrive</h2>
+        <ul class="rows">${givenUp.map(mailItem)}</ul>
+      </section>`
+      }`,
   });
+}
+
+function mailItem({ key_id, recipient, subject, created_at, last_error }: QueuedMail): Html {
+  return html`<li>
+            <p>${key_id === null ? subject : html`<a href="${reviewPath(key_id)}">${subject}</a>`}</p>
+            <p>${recipient} <span class="faint">${moment(created_at)}</span></p>
+            <p class="text">${last_error ?? ''}</p>
+          </li>`;
 }
 
 function noneFound({ state, text, page }: Filter): Html {

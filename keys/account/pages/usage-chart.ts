@@ -2,9 +2,10 @@
  * What a key has used, as a chart with a bar for each day, and as a table. The chart is SVG within the
  * page: it needs no script and no styles of its own, which the content security policy would forbid.
  */
+import type { Usage } from '../../../lib/format/key-usage-file.ts';
 import { type Html, html } from '../../../lib/pages/html.ts';
 import { countOf, dayElement, shownNumber } from '../../../lib/pages/shown-values.ts';
-import { boundsOf, type DayOfUse, totalOf, type Use } from '../../lifecycle/key-usage.ts';
+import { boundsOf, type DayOfUse, totalOf } from '../../lifecycle/key-usage.ts';
 
 /** How many days the chart shows. */
 export const CHART_DAYS = 30;
@@ -33,11 +34,11 @@ export function usageChart(
 }
 
 /** All requests, whether they were admitted or not. */
-function allOf({ requests, refused }: Use): number {
+function allOf({ requests, refused }: Usage): number {
   return requests + refused;
 }
 
-function overOf({ refused }: Use): string {
+function overOf({ refused }: Usage): string {
   return refused === 0 ? '' : `, ${shownNumber(refused)} of them over the limit`;
 }
 
@@ -65,13 +66,11 @@ function bar(use: DayOfUse, x: number, highest: number): Html {
 
 function table(used: readonly DayOfUse[]): Html {
   return html`<table>
-              <thead><tr><th scope="col">Day (UTC)</th><th scope="col">Requests</th><th scope="col">Not modified (304)</th><th scope="col">Over the limit (429)</th><th scope="col">Bytes</th></tr></thead>
+              <thead><tr><th scope="col">Day (UTC)</th><th scope="col">Requests</th><th scope="col">Over the limit (429)</th></tr></thead>
               <tbody>${used.toReversed().map(row)}</tbody>
             </table>`;
 }
 
 function row(use: DayOfUse): Html {
-  const { day, not_modified, refused, bytes } = use;
-  const cells = [allOf(use), not_modified, refused, bytes];
-  return html`<tr><th scope="row">${dayElement(day)}</th>${cells.map((cell) => html`<td>${shownNumber(cell)}</td>`)}</tr>`;
+  return html`<tr><th scope="row">${dayElement(use.day)}</th><td>${shownNumber(allOf(use))}</td><td>${shownNumber(use.refused)}</td></tr>`;
 }

@@ -16,6 +16,7 @@ import {
   rejectRequest,
   revokeKey,
 } from '../../lifecycle/reviews.ts';
+import { listGivenUp } from '../../mail/outbox.ts';
 import { ANY_KEY, PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
 import { keyPage, moderationPage } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
@@ -38,6 +39,8 @@ import {
 const PER_PAGE = 50;
 /** How many events the page of a key shows. */
 const MOST_EVENTS = 100;
+/** How many of the e-mails that did not arrive are shown. */
+const MOST_MAILS = 20;
 
 const DONE: Readonly<Record<ReviewAction, string>> = {
   approve: 'Approved. The owner gets an e-mail.',
@@ -123,6 +126,7 @@ async function showAll(
     keys: found.slice(0, PER_PAGE),
     hasMore: found.length > PER_PAGE,
     filter: { state, text, page },
+    givenUp: await listGivenUp(database, MOST_MAILS),
     defaultLimit,
     notice: doneNotice(c, DONE),
   });

@@ -11,7 +11,6 @@ import {
   endOwnOldKey,
   findLimited,
   hasMostPending,
-  OVERLAP_HOURS,
   type OwnKey,
   renameKey,
   requestKey,
@@ -21,6 +20,7 @@ import {
   withdrawRequest,
 } from '../../lifecycle/own-keys.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
+import { OVERLAP_HOURS } from '../../tables/values.ts';
 import { accountPage, keyShownPage } from '../pages/account-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, readForm } from './forms.ts';

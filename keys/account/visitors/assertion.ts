@@ -13,6 +13,7 @@ import {
 } from 'jose';
 import type { Logger } from 'pino';
 import { messageOf } from '../../../lib/program/failure.ts';
+import { SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
 import { type AccountId, parseAccountId } from '../../tables/values.ts';
 import type { PublicKeys } from './site-keys.ts';
 
@@ -50,6 +51,9 @@ export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionC
         clockTolerance: TOLERANCE,
         currentDate: at,
       });
+      // As a session of these pages: a clock that was wrong must not sign anybody in for years.
+      const latest = at.getTime() / 1000 + SESSION_SECONDS + TOLERANCE;
+      if ((payload.exp ?? 0) > latest) return undefined;
       // A number in JSON may have lost digits.
       return typeof payload.sub === 'string' ? parseAccountId(payload.sub) : undefined;
     } catch (error) {

@@ -11,7 +11,7 @@ import { getOrAdd } from '../../../lib/program/get-or-add.ts';
 import { RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
-const UNUSED: Usage = { requests: 0, notModified: 0, refused: 0, bytes: 0 };
+const UNUSED: Usage = { requests: 0, refused: 0 };
 
 /** An entry of `keys.json` with its window, which all serving threads share. */
 export interface SharedKey extends KeyEntry {

@@ -8,8 +8,8 @@
  *
  * Invariant: a count that was written stays in the file until a larger one replaces it, even after a restart
  * or when another proxy writes the same file, because `schedule` may not have imported it yet. Counts never
- * decrease, because the database keeps the largest that it has seen. They are dropped when their day is no
- * longer reported (`lib/format/key-usage-file.ts`).
+ * decrease, because the database keeps the largest that it has seen. They are dropped when there are enough
+ * later days (`lib/format/key-usage-file.ts`).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -20,7 +20,7 @@ import {
   type DayUsage,
   dayOf,
   encodeKeyUsage,
-  isReported,
+  keptDays,
   LARGEST_KEY_USAGE,
   parseKeyUsage,
   type ReportedUsage,
@@ -60,9 +60,7 @@ export function makeUsageReport(
       const known = keys.get(id);
       keys.set(id, {
         requests: (known?.requests ?? 0) + usage.requests,
-        notModified: (known?.notModified ?? 0) + usage.notModified,
         refused: (known?.refused ?? 0) + usage.refused,
-        bytes: (known?.bytes ?? 0) + usage.bytes,
         lastSecond: usage.requests > 0 ? second : known?.lastSecond,
       });
     }
@@ -84,7 +82,11 @@ export function makeUsageReport(
     const own = [...counts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([day, keys]) => ({ run, day, keys }));
-    return encodeKeyUsage([...others, ...own].filter(({ day }) => isReported(day, now)));
+    const all = [...others, ...own];
+    const days = all.map(({ day }) => day);
+    const kept = keptDays(days, now);
+    for (const day of counts.keys()) if (!kept.has(day)) counts.delete(day);
+    return encodeKeyUsage(all.filter(({ day }) => kept.has(day)));
   }
 
   return {
@@ -97,7 +99,6 @@ export function makeUsageReport(
       if (!existsSync(snapshotsDir)) return false;
       await prepareFolder(folder);
       const now = wallClock();
-      for (const day of counts.keys()) if (!isReported(day, now)) counts.delete(day);
       await readOthers();
       await collect(now);
       const text = report(now);

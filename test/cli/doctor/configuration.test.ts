@@ -89,6 +89,12 @@ test('a site without an explorer is sound, and the doctor says how to make one',
   };
   expect(await find({})).toContainEqual(hint);
   expect(await find({ EXPLORER_KEY: testKey(1).key })).not.toContainEqual(hint);
+  for (const key of ['cck_', 'key', `cck_${'a'.repeat(38)}`]) {
+    const text = 'EXPLORER_KEY must be an API key, such as cck_…, exactly as it was issued.';
+    expect(await find({ EXPLORER_KEY: key })).toContainEqual({
+      ...{ level: 'error', text, fix: expect.any(String) },
+    });
+  }
 });
 
 test.each([

@@ -1,6 +1,8 @@
 /** The account pages if the site signs users in: valid assertions, and forged ones. */
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { openDatabase } from '#lib/database/open.ts';
+import { intercept } from '#test/keys/keys-database.ts';
 import {
   makeAccounts,
   makeVisitor,
@@ -55,6 +57,27 @@ describe('a user whom the site has signed in', () => {
     const { status, text } = await makeVisitor(pages.url).get(KEYS, { authorization });
     expect([status, text.includes(owner.name)]).toEqual([200, true]);
   });
+});
+
+test('while the database is away, the answer is 503', async () => {
+  let isAway = false;
+  const away = await openPages(
+    await makeAccounts(),
+    { SITE_JWT_SECRET: SECRET, SITE_URL: 'https://covers.example', MAIL_FOLDER: makeFolder() },
+    {
+      openDatabase: async (url) =>
+        intercept(await openDatabase(url), () => {
+          if (isAway) throw new Error('The server is gone.');
+        }),
+    },
+  );
+  const visitor = makeVisitor(away.url);
+  visitor.cookies.set('catalogue_assertion', await sign({ sub: String(owner.id) }));
+  expect((await visitor.get(KEYS)).status).toBe(200);
+  isAway = true;
+  const { status, headers, text } = await visitor.get(KEYS);
+  expect([status, headers.get('retry-after')]).toEqual([503, '60']);
+  expect(text).toContain('Try again in a minute');
 });
 
 test('nobody is signed in by a mailed link, because only the site signs users in', async () => {

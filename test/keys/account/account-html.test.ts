@@ -102,6 +102,7 @@ describe('an assertion of the site', async () => {
   test.each([
     ['expired', { ...claims, exp: soon - 120 }],
     ['without an expiry', { ...claims, exp: undefined }],
+    ['valid for years, as by a wrong clock', { ...claims, exp: soon + 10 * 365 * 86_400 }],
     ['for another audience', { ...claims, aud: 'another' }],
     ['for nobody', { ...claims, aud: undefined }],
     ['not yet valid', { ...claims, nbf: soon }],

@@ -1,6 +1,6 @@
 /** How owners and moderators use the account pages, over HTTP. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readDecision } from '#keys/export/export-keys.ts';
+import { readKeys } from '#keys/export/export-keys.ts';
 import { changeLimit, issueKey } from '#keys/lifecycle/reviews.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { hashKey } from '#lib/format/api-key.ts';
@@ -92,7 +92,7 @@ test('a rotated key works beside the new one for 24 hours if the owner keeps it,
   const { id, key } = await site.revealed(owner);
   const entries = async () => {
     const database = await openDatabase(site.databaseUrl);
-    const { content = '' } = (await readDecision(database, makeFolder())) ?? {};
+    const content = (await readKeys(database, makeFolder())) ?? '';
     await database.close();
     return parseKeys(content)
       .filter((entry) => entry.id === id)
@@ -248,9 +248,8 @@ test('the pages of the owner and of moderators show what a key has used, the lat
     [today, 'b', 34, 0],
     [before, 'a', 1, 0],
   ] as const) {
-    await site.query('INSERT INTO key_usage VALUES (?, ?, ?, ?, 5, ?, 98765)', [
-      ...[id, day, run, requests, refused],
-    ]);
+    const row = [id, day, run, requests, refused];
+    await site.query('INSERT INTO key_usage VALUES (?, ?, ?, ?, ?)', row);
   }
   for (const page of await pages()) {
     expect(page).toContain(`${chart}1,265 requests in the last 30 days, 30 of them over the limit`);
@@ -264,10 +263,32 @@ test('the pages of the owner and of moderators show what a key has used, the lat
       /class="requests" x="290" y="1\.42" width="8" height="58\.58"><\/rect><rect class="refused" x="290" y="0\.00" width="8" height="1\.42">/,
     );
     expect(page.replace(/<\/?time[^>]*>/g, '')).toMatch(
-      /<th scope="row">[^<]+<\/th><td>1,264<\/td><td>10<\/td><td>30<\/td><td>197,530<\/td>/,
+      /<th scope="row">[^<]+<\/th><td>1,264<\/td><td>30<\/td>/,
     );
   }
   expect((await people.other.get(KEYS)).text).not.toContain('1,264');
+});
+
+test('the page of moderators lists e-mails that did not arrive, with the answer of the mail server', async () => {
+  const id = await issue('a bot');
+  const { text: before } = await site.people.moderator.get(MODERATION);
+  expect(before).not.toContain('E-mails that did not arrive');
+  const add = (subject: string, values: string) =>
+    site.query(
+      `INSERT INTO mail_outbox (key_id, recipient, subject, created_at, body, next_attempt_at, expires_at, last_error)
+       VALUES (?, 'gone@covers.example', ?, '2026-03-04 05:06:07', ${values}) RETURNING id`,
+      [id, subject],
+    );
+  await add('Refused', `'Text.', NULL, NULL, '550 no such mailbox'`);
+  await add('Waiting', `'Text.', '2036-03-04 05:06:07', NULL, '452 later'`);
+  await add('Expired link', `'', NULL, '2026-03-04 05:21:07', 'It expired before it was sent.'`);
+  const { text } = await site.people.moderator.get(MODERATION);
+  const [, listed = ''] = text.split('E-mails that did not arrive');
+  expect(listed).toContain(`<a href="${MODERATION}/${id}">Refused</a>`);
+  expect(listed).toContain('gone@covers.example');
+  expect(listed).toContain('550 no such mailbox');
+  expect(listed).not.toMatch(/Waiting|Expired link/);
+  await site.query('DELETE FROM mail_outbox RETURNING id');
 });
 
 test('an unknown action is 404, even if its name begins like a known one', async () => {

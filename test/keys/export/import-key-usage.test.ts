@@ -7,7 +7,7 @@ import { makeKeyUsageImport } from '#keys/export/import-key-usage.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
-import { type DayUsage, encodeKeyUsage } from '#lib/format/key-usage-file.ts';
+import { type DayUsage, dayOf, encodeKeyUsage } from '#lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { KINDS, makeDatabase } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
@@ -24,26 +24,24 @@ const usageOf = (
 ): DayUsage => ({
   run: run.repeat(16),
   day,
-  keys: new Map([
-    [id, { requests, notModified: 1, refused: 2, bytes: requests * 100, lastSecond }],
-  ]),
+  keys: new Map([[id, { requests, refused: 2, lastSecond }]]),
 });
 /** A minute after the day has begun. */
 const useOn = (day: string) => `${day} 00:01:00`;
 const rowOf = (run: string, day: string, id: number, requests: number) => [
-  ...[id, day, run.repeat(16), requests, 1, 2, requests * 100],
+  ...[id, day, run.repeat(16), requests, 2],
 ];
 
 describe.each(KINDS)('on %s', (kind) => {
   let [dir, folder] = ['', ''];
   let database: Database;
-  let importUsage: () => Promise<unknown>;
+  let importUsage: (now?: Date) => Promise<unknown>;
   beforeEach(async () => {
     dir = makeFolder();
     folder = path.join(dir, PROXY_FOLDER);
     database = await openDatabase(await makeDatabase(kind));
     const importer = makeKeyUsageImport(dir);
-    importUsage = () => importer(database, NOW);
+    importUsage = (now = NOW) => importer(database, now);
     // Without tables and files, there is nothing to do.
     await importUsage();
     mkdirSync(folder);
@@ -73,10 +71,10 @@ describe.each(KINDS)('on %s', (kind) => {
     Object.fromEntries(await database.rows('SELECT id, last_used_at FROM api_keys ORDER BY id'));
   const counted = () =>
     database.rows(
-      'SELECT key_id, day, run, requests, not_modified, refused, bytes FROM key_usage ORDER BY key_id, day, run',
+      'SELECT key_id, day, run, requests, refused FROM key_usage ORDER BY key_id, day, run',
     );
 
-  test('the time of the last use only moves forward, and days in the future do not count', async () => {
+  test('the time of the last use only moves forward, and times in the future do not count', async () => {
     await addKeys(1, 2, 3, 4);
     await database.run("UPDATE api_keys SET last_used_at = '2026-02-23 05:06:07' WHERE id = 2");
     const today = '2026-03-01';
@@ -89,7 +87,7 @@ describe.each(KINDS)('on %s', (kind) => {
     ]);
     await importUsage();
     expect(await uses()).toEqual({ 1: useOn(today), 2: '2026-02-23 05:06:07', 3: null, 4: null });
-    const refused = { requests: 0, notModified: 0, refused: 1, bytes: 0 };
+    const refused = { requests: 0, refused: 1 };
     write(8080, [
       usageOf('a', '2026-02-22', 1, 1),
       usageOf('a', tomorrow, 2, 1),
@@ -97,6 +95,10 @@ describe.each(KINDS)('on %s', (kind) => {
       usageOf('b', tomorrow, 4, 1),
     ]);
     await importUsage();
+    expect(await uses()).toMatchObject({ 2: '2026-02-23 05:06:07', 4: null });
+    writeUses(8082, [[1, today]]);
+    write(8080, [usageOf('a', tomorrow, 2, 2), usageOf('b', tomorrow, 4, 2)]);
+    await importUsage(new Date(`${tomorrow}T00:00:30Z`));
     expect(await uses()).toEqual({
       1: useOn(today),
       2: useOn(tomorrow),
@@ -104,14 +106,13 @@ describe.each(KINDS)('on %s', (kind) => {
       4: useOn(tomorrow),
     });
     write(8080, [usageOf('a', today, 1, 2, 86_399)]);
-    await importUsage();
+    await importUsage(new Date(`${tomorrow}T00:00:00Z`));
     expect((await uses())[1]).toBe('2026-03-01 23:59:59');
-    // As a proxy of an earlier version reports it.
-    const counts = { requests: 4, notModified: 1, refused: 2, bytes: 400 };
+    const counts = { requests: 0, refused: 2 };
     write(8080, [{ run: 'd'.repeat(16), day: today, keys: new Map([[3, counts]]) }]);
     await importUsage();
     expect((await uses())[3]).toBe(null);
-    expect(await counted()).toContainEqual(rowOf('d', today, 3, 4));
+    expect(await counted()).toContainEqual(rowOf('d', today, 3, 0));
     writeFileSync(path.join(folder, keyUsageFile(8080)), 'damaged');
     await expect(importUsage()).rejects.toThrow('damaged');
   });
@@ -177,21 +178,37 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(await counted()).toEqual([rowOf('a', usedOn[1], 1, 1), rowOf('a', usedOn[2], 1, 2)]);
   });
 
-  test('many keys are counted at once, and old days are removed', async () => {
+  test('a clock that was ten years ahead removes no counts, and its times of use do not stay', async () => {
+    await addKeys(1);
+    const before = ['2025-01-26', '2026-02-28'];
+    for (const day of before) {
+      await database.run("INSERT INTO key_usage VALUES (1, ?, 'b', 1, 0)", [day]);
+    }
+    write(8080, [usageOf('a', '2036-03-01', 1, 1)]);
+    // As a schedule that starts with the wrong clock does at once.
+    await importUsage(new Date('2036-03-01T12:00:00Z'));
+    write(8080, [usageOf('a', '2026-03-01', 1, 1)]);
+    await importUsage();
+    expect((await counted()).map(([, day]) => day)).toEqual([
+      ...before,
+      '2026-03-01',
+      '2036-03-01',
+    ]);
+    expect(await uses()).toEqual({ 1: useOn('2026-03-01') });
+  });
+
+  test('many keys are counted at once, and of each the last 400 days with counts are kept', async () => {
     const ids = Array.from({ length: 210 }, (_, i) => i + 1);
     await addKeys(...ids);
-    const keys = new Map(
-      ids.map((id) => [id, { requests: id, notModified: 0, refused: 0, bytes: 10 }]),
-    );
+    const keys = new Map(ids.map((id) => [id, { requests: id, refused: 0 }]));
     write(8080, [{ run: 'a'.repeat(16), day: '2026-03-01', keys }]);
     await importUsage();
-    for (const day of ['2025-01-25', '2025-01-26']) {
-      await database.run("INSERT INTO key_usage VALUES (1, ?, 'b', 1, 0, 0, 1)", [day]);
-    }
+    const days = Array.from({ length: 400 }, (_, i) => dayOf(NOW.getTime(), i - 500));
+    const rows = days.map((day) => `(1, '${day}', 'b', 1, 0)`);
+    await database.run(`INSERT INTO key_usage VALUES ${rows.join(', ')}`);
     await makeKeyUsageImport(dir)(database, NOW);
     expect((await counted()).map(([id, day, , requests]) => [id, day, requests])).toEqual([
-      // 399 days ago.
-      [1, '2025-01-26', 1],
+      ...days.slice(1).map((day) => [1, day, 1]),
       ...ids.map((id) => [id, '2026-03-01', id]),
     ]);
   });

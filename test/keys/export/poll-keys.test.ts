@@ -1,7 +1,6 @@
 /**
  * The export of keys by the schedule: what `keys.json` contains and how old it says it is, while all is well,
- * and while the database or the file cannot be used. Keys that are lost with their table keep working, here and at
- * replicas, until an operator restores them or accepts the loss.
+ * and while the database or the file cannot be used. While most keys are gone from their table, nothing is exported.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +10,7 @@ import { expect, test } from 'vitest';
 import type { WritableDepot } from '#depot/depot.ts';
 import { openReplicas } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
-import { decideKeys } from '#keys/export/export-keys.ts';
+import { encodeRows } from '#keys/export/export-keys.ts';
 import { KeysPolls } from '#keys/export/poll-keys.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
@@ -149,7 +148,7 @@ test('on a full disk a key is revoked in the space of a reserve, which is kept a
   expect(statSync(reserve).size).toBeGreaterThan(statSync(file).size);
 });
 
-test('keys that are lost with their table keep working here and at replicas, until that is accepted', async () => {
+test('while most keys are gone from the table, nothing is exported, here or to replicas, until an operator forces it', async () => {
   const stored = openWritableDepot(newDepotFolder());
   let onPut = () => {};
   const depot: WritableDepot = {
@@ -159,7 +158,8 @@ test('keys that are lost with their table keep working here and at replicas, unt
       onPut();
     },
   };
-  const { url, database, insert, now, file, log, registry, keys } = await startPolling(depot);
+  const { url, database, insert, now, file, log, registry, keys, isOld, makeOld } =
+    await startPolling(depot);
   const replica = startReplica(stored, { keysDepot: stored });
   const textOf = (snapshotsDir: string) =>
     readFileSync(path.join(snapshotsDir, 'keys.json'), 'utf8');
@@ -177,86 +177,63 @@ test('keys that are lost with their table keep working here and at replicas, unt
       if (hasKeys) break;
       await isPut;
     }
-    return keys().map(({ id, state, lost }) => `${id} ${lost ? 'lost ' : ''}${state}`);
+    return keys().map(({ id, state }) => `${id} ${state}`);
   };
-  const accept = (...ids: string[]) =>
-    runKeys(url, ['accept-loss', ...ids], { SNAPSHOTS_DIR: path.dirname(file) });
+  const exportNow = (...words: string[]) =>
+    runKeys(url, ['export', ...words], { SNAPSHOTS_DIR: path.dirname(file) });
   for (const state of ['approved', 'approved', 'approved', 'approved', 'revoked']) {
     await insert(state);
   }
-  expect(await states()).toEqual(expect.arrayContaining(['1 approved', '4 approved', '5 revoked']));
-  expect(await accept()).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('no lost keys'),
-  });
+  const before = ['1 approved', '2 approved', '3 approved', '4 approved', '5 revoked'];
+  expect(await states()).toEqual(before);
 
   await database.run('DROP TABLE api_keys');
-  const lost = ['1', '2', '3', '4'].map((id) => `${id} lost approved`).concat('5 lost revoked');
-  expect(await states()).toEqual(lost);
+  makeOld();
+  for (let i = 0; i < 3; i++) expect(await states()).toEqual(before);
+  // Its age is that of the keys, so that other alerts notice it, too.
+  expect(isOld()).toBe(true);
   expect(await registry.metrics()).toContain('schedule_keys_lost 5\n');
-  expect(log()).toContain(`lacks 5 of the keys in ${file}`);
-  // "account" creates the table again. A request is not a key, and does not end the one with its id.
+  expect(log().match(/5 of the 5 keys in [^ ]+ are not in the table api_keys/g)).toHaveLength(1);
+  // "account" creates the table again. A request is not a key, and does not stand for the one with its id.
   await createKeysTables(database);
   await insert('pending', null);
-  expect(await states()).toEqual(lost);
-  // New keys do, and the others stay lost, however many there are.
-  for (let id = 2; id <= 3; id++) await insert('approved');
+  await insert('approved');
+  await insert('approved');
   await database.run("UPDATE api_keys SET state = 'revoked' WHERE id = 3");
-  const mixed = [lost[0], '2 approved', '3 revoked', lost[3], lost[4]];
-  expect(await states()).toEqual(mixed);
+  expect(await states()).toEqual(before);
+  expect(await registry.metrics()).toContain('schedule_keys_lost 3\n');
+  const refused = { code: 1, stderr: expect.stringContaining('keys export --force') };
+  expect(await exportNow()).toMatchObject(refused);
+  expect(await states()).toEqual(before);
 
-  // A lost key whose id a request has gets another one, and not that of another lost key.
-  expect(await accept('1')).toMatchObject({ code: 0, stderr: 'Lost keys that are revoked: 1.\n' });
-  expect(await states()).toEqual([...mixed.slice(1), '6 revoked']);
-  expect((await accept()).code).toBe(0);
-  expect(await states()).toEqual([
-    '2 approved',
-    '3 revoked',
-    '4 revoked',
-    '5 revoked',
-    '6 revoked',
-  ]);
+  expect(await exportNow('--force')).toMatchObject({ code: 0 });
+  expect(await states()).toEqual(['2 approved', '3 revoked']);
   expect(await registry.metrics()).toContain('schedule_keys_lost 0\n');
+  expect(await exportNow()).toMatchObject({ code: 0 });
 });
 
-const entry = (id: number): KeyEntry => {
-  return { id, hash: hashKey(makeKey()), state: 'approved', limit: 120 };
-};
-const [first, second, third] = [entry(1), entry(2), entry(3)];
-const revoked = { ...first, state: 'revoked' } as const;
-const rotated = [entry(1), entry(2), entry(3)];
-
-test.each<[string, KeyEntry[], KeyEntry[], KeyEntry[]]>([
-  ['all are gone', [first, second], [], [first, second]],
-  ['the only key is gone', [first], [], [first]],
-  ['fewer than half are there', [first, second, third], [revoked], [second, third]],
-  ['half are there', [first, second], [second], []],
-  ['all are rotated', [first, second, third], rotated, []],
-  ['there were no keys before', [], [first], []],
-  ['all are revoked', [first], [revoked], []],
-  ['the lost keys have other ids now', [first, second], [{ ...revoked, id: 7 }], [second]],
-  [
-    'a lost key stays, and the table fills again',
-    [{ ...first, lost: true }, second],
-    [second],
-    [first],
-  ],
-  ['a lost key is back', [{ ...first, lost: true }], [revoked], []],
-])(
-  'if %s, rows are exported, and keys without a row only kept if the table was lost',
-  (_, known, rows, kept) => {
-    const values = rows.map(({ id, hash, state, limit }) => [id, hash, state, limit]);
-    expect(decideKeys(values, known)).toEqual({
-      content: encodeKeys([...rows, ...kept.map((key) => ({ ...key, lost: true as const }))]),
-      lost: kept.length,
-    });
-  },
-);
+test.each([
+  [1, 1, 'stop working'],
+  [3, 3, 'stop working'],
+  [4, 2, 'stop working'],
+  [4, 3, 'keep working'],
+  [7, 4, 'keep working'],
+])('of %i keys, %i whose rows are deleted %s', async (count, deleted, outcome) => {
+  const { database, insert, now, keys } = await startPolling();
+  for (let i = 0; i < count; i++) await insert('approved');
+  await now();
+  // A rotated key is the same key.
+  await database.run('UPDATE api_keys SET key_hash = ? WHERE id = ?', [hashKey(makeKey()), count]);
+  await database.run('DELETE FROM api_keys WHERE id <= ?', [deleted]);
+  await now();
+  expect(keys()).toHaveLength(outcome === 'stop working' ? count - deleted : count);
+});
 
 test('an old key is exported with its end, and left out if the end cannot be read', () => {
-  const { id, hash, state, limit } = first;
-  const decide = (endsAt: string) => decideKeys([[id, hash, state, limit, endsAt]], []).content;
+  const key: KeyEntry = { id: 1, hash: hashKey(makeKey()), state: 'approved', limit: 120 };
+  const { id, hash, state, limit } = key;
+  const encode = (endsAt: string) => encodeRows([[id, hash, state, limit, endsAt]]);
   const ends_at = '2026-01-02T00:00:00Z';
-  expect(decide('2026-01-02 00:00:00')).toBe(encodeKeys([{ ...first, ends_at }]));
-  expect(decide('soon')).toBe(encodeKeys([]));
+  expect(encode('2026-01-02 00:00:00')).toBe(encodeKeys([{ ...key, ends_at }]));
+  expect(encode('soon')).toBe(encodeKeys([]));
 });

@@ -1,14 +1,7 @@
 /** Releases are read as they were written, and everything else is refused. */
 import { describe, expect, test } from 'vitest';
 import { parseObject, shown } from '#lib/format/json/parse-file.ts';
-import {
-  encodeRelease,
-  isStoredUsage,
-  makeRelease,
-  parseRelease,
-  signedText,
-  storedUsage,
-} from '#lib/format/release.ts';
+import { encodeRelease, makeRelease, parseRelease, signedText } from '#lib/format/release.ts';
 
 const sha256 = 'ab'.repeat(32);
 const released_at = '2026-03-01T12:00:00.000Z';
@@ -49,13 +42,6 @@ describe('a release', () => {
     const text = typeof wrong === 'string' ? wrong : JSON.stringify({ ...release, ...wrong });
     expect(() => parseRelease(text, 'snapshot')).toThrow(expected);
   });
-});
-
-test('the names of reports are recognised, and no others', () => {
-  expect(isStoredUsage(storedUsage('edge-1', 'key-usage-8080.json'))).toBe(true);
-  for (const name of ['usage/../key-usage-1.json', 'usage/a/b/key-usage-1.json', 'usage/a/x']) {
-    expect(isStoredUsage(name)).toBe(false);
-  }
 });
 
 test('errors show values cut and without control characters', () => {

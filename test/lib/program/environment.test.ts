@@ -66,10 +66,6 @@ const EXPECTED: Partial<Record<VariableName, Values>> = {
     bad: 'on ALL error 1 100 0.01 1/0 2/100 1/-2 1/2/3 1%',
   },
   SNAPSHOT_DOWNLOADS: { good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
-  EXPLORER_KEY: {
-    good: same(`cck_${'a'.repeat(38)}`),
-    bad: `cck_ cck_${'a'.repeat(37)} cck_${'a'.repeat(39)} key`,
-  },
   KEYS_DEPOT: {
     good: same('/srv/keys', 's3://bucket/prefix'),
     bad: 'http://127.0.0.1/keys https://keys.example.org HTTPS://keys.example.org',
@@ -105,7 +101,6 @@ test.each(Object.entries(EXPECTED) as [VariableName, Values][])(
       expect(fault).toMatch(new RegExp(`^${name} must be .+\\.$`));
       // These may hold a password or a key.
       if (name === 'DATABASE_URL' || name === 'SMTP_URL') expect(fault).not.toContain('cret');
-      else if (name === 'EXPLORER_KEY') expect(fault).not.toContain('aaa');
       else
         expect(fault).toContain(
           `, not ${/_URL/.test(name) ? shownAddress(text) : JSON.stringify(text)}.`,

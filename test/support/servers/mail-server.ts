@@ -7,10 +7,13 @@ export interface AcceptedMail {
   /** The header and body, with lines that end with \n. */
   readonly source: string;
   readonly messageId: string;
+  /** The name that the client has given itself. */
+  readonly client: string;
 }
 
-/** What it refuses: the reply to a recipient, or to the whole e-mail after its data. */
+/** What it refuses: the reply to a sender, to a recipient, or to the whole e-mail after its data. */
 interface Refusals {
+  sender?: string;
   recipient?(address: string): string | undefined;
   data?: string;
 }
@@ -28,10 +31,13 @@ export async function startMailServer() {
       authOptional: true,
       disabledCommands: ['AUTH', 'STARTTLS'],
       closeTimeout: 100,
+      onMailFrom(_address, _session, done) {
+        done(refusal(rules.sender));
+      },
       onRcptTo({ address }, _session, done) {
         done(refusal(rules.recipient?.(address)));
       },
-      async onData(stream, { envelope }, done) {
+      async onData(stream, { envelope, hostNameAppearsAs: client }, done) {
         const source = Buffer.concat(await stream.toArray()).toString('utf8');
         if (rules.data !== undefined) return done(refusal(rules.data));
         const text = source.replaceAll('\r\n', '\n');
@@ -39,6 +45,7 @@ export async function startMailServer() {
           from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
           to: envelope.rcptTo.map(({ address }) => address),
           source: text,
+          client,
           messageId: /^message-id: (.*)$/im.exec(text)?.[1] ?? '',
         });
         done();

@@ -23,14 +23,14 @@ const NOON = Date.parse('2026-03-01T12:00:00Z');
 describe('the file', () => {
   test('has the counts of each key and the second of its last use, in the order of their ids', () => {
     const keys = new Map([
-      [12, { requests: 5, notModified: 2, refused: 1, bytes: 678, lastSecond: 86_399 }],
-      [7, { requests: 0, notModified: 0, refused: 3, bytes: 96 }],
+      [12, { requests: 5, refused: 1, lastSecond: 86_399 }],
+      [7, { requests: 0, refused: 3 }],
     ]);
     const counts = [{ run: RUN, day: '2026-03-01', keys }];
     const text = encodeKeyUsage(counts);
     expect(text).toBe(
-      `{"version":1,"counts":[
-{"run":"0123456789abcdef","day":"2026-03-01","keys":[[7,0,0,3,96],[12,5,2,1,678,86399]]}
+      `{"version":2,"counts":[
+{"run":"0123456789abcdef","day":"2026-03-01","keys":[[7,0,3],[12,5,1,86399]]}
 ]}
 `,
     );
@@ -39,22 +39,22 @@ describe('the file', () => {
   });
 
   test.each([
-    ['{"version":1,"counts":[', 'key-usage-8080.json is damaged: it is not JSON.'],
+    ['{"version":2,"counts":[', 'key-usage-8080.json is damaged: it is not JSON.'],
     [
-      '{"version":2,"counts":[]}',
-      'key-usage-8080.json has version 2; this program reads version 1.',
+      '{"version":1,"counts":[]}',
+      'key-usage-8080.json has version 1; this program reads version 2.',
     ],
     ['null', 'it is not an object'],
-    ['{"version":1,"counts":{}}', '"counts" is {}'],
+    ['{"version":2,"counts":{}}', '"counts" is {}'],
     ...[
       null,
       { run: RUN, day: '2026-03-01' },
       { run: 'x', day: '2026-03-01', keys: [] },
       { run: RUN, day: 'today', keys: [] },
-      { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, -5]] },
-      { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, '5']] },
-      { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, 5, 86_400]] },
-    ].map((entry) => [JSON.stringify({ version: 1, counts: [entry] }), '"counts" is [']),
+      { run: RUN, day: '2026-03-01', keys: [[1, 2, -3]] },
+      { run: RUN, day: '2026-03-01', keys: [[1, 2, '3']] },
+      { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 86_400]] },
+    ].map((entry) => [JSON.stringify({ version: 2, counts: [entry] }), '"counts" is [']),
   ])('is refused if it is %s', (text, fault) => {
     expect(() => parseKeyUsage(text, NAME)).toThrow(fault);
   });
@@ -147,9 +147,7 @@ describe('the counts in the file', () => {
     reportIn(snapshotsDir).map(({ day, keys }) => [day, keys.get(id)]);
   const used = (requests: number, more: Partial<ReportedUsage> = {}) => ({
     requests,
-    notModified: 0,
     refused: 0,
-    bytes: 0,
     // All tests but one run at noon.
     lastSecond: requests > 0 ? 12 * 3600 : undefined,
     ...more,
@@ -160,11 +158,10 @@ describe('the counts in the file', () => {
     const { write, count } = makeReporter(dir, [1, 2]);
     count(1, 'requests', 3, 0);
     count(1, 'requests', 4, 1);
-    count(1, 'notModified', 2, 1);
-    count(1, 'refused', 1, 0);
-    count(1, 'bytes', 2 ** 40, 0);
+    count(1, 'refused', 2 ** 40, 0);
+    count(1, 'refused', 1, 1);
     await write();
-    const sums = used(7, { notModified: 2, refused: 1, bytes: 2 ** 40 });
+    const sums = used(7, { refused: 2 ** 40 + 1 });
     expect(countsOf(dir, 1)).toEqual([['2026-03-01', sums]]);
     expect(countsOf(dir, 2)).toEqual([['2026-03-01', undefined]]);
   });
@@ -188,14 +185,14 @@ describe('the counts in the file', () => {
       count(1, 'requests', day);
       await write();
       clock.wall += DAY_MS / 2;
-      count(1, 'bytes', day, 1);
+      count(1, 'refused', day, 1);
       await write();
       clock.wall += DAY_MS / 2;
     }
     const days = countsOf(dir, 1);
     expect(days).toHaveLength(8);
-    expect(days[0]).toEqual(['2026-03-04', used(4, { bytes: 3 })]);
-    expect(days.at(-1)).toEqual(['2026-03-11', used(0, { bytes: 10 })]);
+    expect(days[0]).toEqual(['2026-03-04', used(4, { refused: 3 })]);
+    expect(days.at(-1)).toEqual(['2026-03-11', used(0, { refused: 10 })]);
   });
 
   test('of each run are kept apart, and survive other runs with the same file', async () => {
@@ -219,14 +216,17 @@ describe('the counts in the file', () => {
       expect(await second.write()).toBe(true);
       expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(7)]);
     }
-    // The older run is dropped once its day is too long ago.
-    second.clock.wall += 8 * DAY_MS;
-    second.count(1);
-    await second.write();
-    expect(countsOf(dir, 1)).toEqual([['2026-03-09', used(1)]]);
+    // The older run is dropped once there are eight later days.
+    for (let day = 1; day <= 8; day++) {
+      second.clock.wall += DAY_MS;
+      second.count(1);
+      await second.write();
+    }
+    const days = countsOf(dir, 1);
+    expect([days.length, days[0]]).toEqual([8, ['2026-03-02', used(1)]]);
   });
 
-  test('do not jump if a key is deleted and comes back, or if the clock is wrong for a while', async () => {
+  test('do not jump if a key is deleted and comes back, and stay if the clock is wrong for a while', async () => {
     const dir = makeFolder();
     const { write, count, setKeys, clock } = makeReporter(dir, [1]);
     count(1, 'requests', 5);
@@ -236,12 +236,15 @@ describe('the counts in the file', () => {
     count(1, 'requests', 2);
     await write();
     expect(countsOf(dir, 1)).toEqual([['2026-03-01', used(7)]]);
-    clock.wall += 30 * DAY_MS;
+    clock.wall = NOON + 3650 * DAY_MS;
     count(1, 'requests', 3);
     await write();
     clock.wall = NOON;
     count(1, 'requests', 4);
     await write();
-    expect(countsOf(dir, 1)).toEqual([['2026-03-01', used(4)]]);
+    expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(11)]);
+    clock.wall = NOON - 20_000 * DAY_MS;
+    await write();
+    expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(11)]);
   });
 });

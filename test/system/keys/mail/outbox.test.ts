@@ -5,6 +5,7 @@ import { approveRequest } from '#keys/lifecycle/reviews.ts';
 import { makeMailer } from '#keys/mail/mailer.ts';
 import {
   enqueueMail,
+  listGivenUp,
   listMails,
   removeOldMails,
   retryAll,
@@ -75,9 +76,15 @@ describe.each(KINDS)('the outbox in a %s database', async (kind) => {
     await sendAll(2 * DAY);
     await enqueue('nobody', 'never');
     await enqueue('waiting@covers.example', 'waiting');
+    // What is old is measured from the newest mail as well.
+    await enqueue('a@covers.example', 'newest', 40 * DAY);
+    await sendAll(40 * DAY);
+    await enqueue('b@covers.example', 'newest', 40 * DAY);
     const kept = async (seconds: number) => {
       await removeOldMails(database, later(seconds));
-      const rows = await database.rows('SELECT subject FROM mail_outbox ORDER BY id');
+      const rows = await database.rows(
+        "SELECT subject FROM mail_outbox WHERE subject <> 'newest' ORDER BY id",
+      );
       return rows.map(([subject]) => subject);
     };
     expect(await kept(30 * DAY)).toEqual(['sent', 'never', 'waiting']);
@@ -143,22 +150,56 @@ describe.each(KINDS)('the outbox in a %s database', async (kind) => {
     expect(server.mails).toHaveLength(1);
   });
 
-  it('sends other mails if the server refuses one', async () => {
-    const recipient = (to: string) => (to.startsWith('gone') ? '550 no such mailbox' : undefined);
+  it('sends other mails if the server refuses one, and tries again what it refused for now', async () => {
+    const recipient = (to: string) => (to.startsWith('full') ? '452 mailbox full' : undefined);
     server.refuse({ recipient });
-    for (const name of ['gone', 'here', 'gone-too', 'there'])
+    for (const name of ['full', 'here', 'full-too', 'there'])
       await enqueue(`${name}@covers.example`, name);
     expect(await send()).toEqual({ sent: 2, failed: 2 });
     expect(subjects()).toEqual(['here', 'there']);
-    const last_error = expect.stringContaining('no such mailbox');
+    const last_error = expect.stringContaining('mailbox full');
     expect(await listMails(database)).toEqual([
-      expect.objectContaining({ subject: 'gone', last_error }),
-      expect.objectContaining({ subject: 'gone-too', last_error }),
+      expect.objectContaining({ subject: 'full', last_error }),
+      expect.objectContaining({ subject: 'full-too', last_error }),
     ]);
     server.refuse({});
     await sendAll(60);
-    expect(subjects()).toEqual(['here', 'there', 'gone', 'gone-too']);
+    expect(subjects()).toEqual(['here', 'there', 'full', 'full-too']);
   });
+
+  it.each([
+    ['a recipient', { recipient: () => '550 no such mailbox' }],
+    ['a mail', { data: '554 spam' }],
+  ])('gives a mail up at once if the server refuses %s with 5xx', async (_, refusal) => {
+    await enqueue('gone@covers.example', 'gone');
+    server.refuse(refusal);
+    expect(await send()).toEqual({ sent: 0, failed: 1 });
+    const last_error = expect.stringMatching(/no such mailbox|spam/);
+    expect(await listMails(database)).toMatchObject([{ next_attempt_at: null, last_error }]);
+    expect(await listGivenUp(database, 9)).toMatchObject([{ subject: 'gone', last_error }]);
+    server.refuse({});
+    await sendAll(10 * DAY);
+    expect(server.mails).toEqual([]);
+    // An operator can still have it sent.
+    await retryAll(database, later(10 * DAY));
+    await sendAll(10 * DAY);
+    expect(subjects()).toEqual(['gone']);
+  });
+
+  it.each([
+    ['the sender', { sender: '550 who are you' }],
+    ['the session', { recipient: () => '421 closing' }],
+  ])(
+    'tries a mail again if the server refuses %s, which concerns all mails',
+    async (_, refusal) => {
+      await enqueue('a@covers.example');
+      server.refuse(refusal);
+      await send();
+      server.refuse({});
+      await sendAll(60);
+      expect(server.mails).toHaveLength(1);
+    },
+  );
 
   it.each([
     ['refuses the whole mail for now', { data: '451 try again later' }],
