@@ -9,10 +9,11 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { BlockList } from 'node:net';
+import type { BlockList, Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
 import { clientAddress, isTrusted, withoutMapping } from '../lib/program/client-address.ts';
+import { unlessActive } from '../lib/program/time-limit.ts';
 import { makeSlots } from '../proxy/admit/limits/slots.ts';
 import { LONGEST_DRAIN_MS, toResponder } from '../proxy/http/node-response.ts';
 import { isHost } from '../proxy/http/request.ts';
@@ -108,7 +109,8 @@ export function withForwarding(
       const giveUp = () =>
         forwarded.destroy(new Error('the account pages have not answered in time'));
       // After the response, errors reach the page, too; without a listener they would end this process.
-      forwarded.on('timeout', giveUp).on('error', () => {});
+      forwarded.on('timeout', () => unlessActive(forwarded.socket as Socket, giveUp));
+      forwarded.on('error', () => {});
       response.once('close', () => forwarded.destroy());
       const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
       const head = { status: page.statusCode ?? 502, headers: endToEnd(page.rawHeaders) };
