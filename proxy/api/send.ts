@@ -53,7 +53,7 @@ export interface Answer extends PreparedResponse {
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 /** Those that the API reads, and those that scripts and tracing libraries often add. */
 const ALLOWED_HEADERS =
-  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
+  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, Pragma, traceparent, tracestate, baggage, sentry-trace';
 const PREFLIGHT_HEADERS = headerLines(
   `Access-Control-Allow-Methods: ${ALLOWED_METHODS}`,
   `Access-Control-Allow-Headers: ${ALLOWED_HEADERS}`,
@@ -75,7 +75,7 @@ export const ERRORS = {
   ),
   snapshotChanged: error(412, 'Snapshot changed'),
   busy: error(503, 'Snapshot busy', 'snapshot_busy', RETRY_SOON),
-  manyDownloads: error(503, 'Too many downloads', 'many_downloads', RETRY_SOON),
+  manyDownloads: error(429, 'Too many downloads', 'many_downloads', RETRY_SOON),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
   longTarget: error(414, 'Request target too long'),
   noKeys: error(503, 'No API keys yet', 'no_keys', RETRY_SOON),
