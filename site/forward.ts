@@ -49,6 +49,13 @@ const NOT_AVAILABLE = prepareSiteError(
   'Try again in a minute. The API itself keeps working.',
   'Retry-After: 5\r\n',
 );
+const TOO_MANY = prepareSiteError(
+  429,
+  'Too many requests at once',
+  'Too many requests at once',
+  'Try again in a few seconds.',
+  'Retry-After: 5\r\n',
+);
 const BAD_REQUEST = prepareBadRequest(
   'A request must use HTTP/1.1 and have exactly one valid Host header',
 );
@@ -101,7 +108,7 @@ export function withForwarding(
     const body = Buffer.concat(await request.toArray());
     const forwardedFor = headers['x-forwarded-for'] as string | undefined;
     const client = clientAddress(socket.remoteAddress, forwardedFor, trustedProxies);
-    if (!slots.take(client)) return sendError(request, response, NOT_AVAILABLE);
+    if (!slots.take(client)) return sendError(request, response, TOO_MANY);
     try {
       setForwardedFields(request, body.length, trustedProxies);
       const path = url.pathname.replace(/\/$/, '') + request.url;

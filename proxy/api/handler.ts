@@ -33,6 +33,7 @@ import {
   ownHeaders,
   PREFLIGHT,
   type Reply,
+  tryLater,
 } from './send.ts';
 
 export interface ApiParts extends AdmissionParts {
@@ -184,7 +185,8 @@ export class Api {
   private async sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
     try {
       const found = await later;
-      if (typeof found === 'string') this.send(reply, ERRORS[found]);
+      if (found === 'busy') this.send(reply, tryLater(ERRORS.busy, reply.quota));
+      else if (found === 'sinceGone') this.send(reply, ERRORS.sinceGone);
       else this.sendResource(reply, found);
     } catch (error) {
       this.fail(reply, error);
@@ -217,7 +219,9 @@ export class Api {
     try {
       const made = makeDownload(download, request.head, request.method === 'HEAD');
       hasSlot = 'pieces' in made && take(key);
-      if ('pieces' in made && !hasSlot) return this.send(reply, ERRORS.manyDownloads);
+      if ('pieces' in made && !hasSlot) {
+        return this.send(reply, tryLater(ERRORS.manyDownloads, reply.quota));
+      }
       reply.snapshot = stored.manifest.id;
       if ('body' in made) return this.send(reply, made);
       const pieces = countBytes(made.pieces, reply);

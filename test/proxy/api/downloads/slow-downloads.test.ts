@@ -99,11 +99,9 @@ describe.each(PARSERS)('over %s', async (_, fields) => {
     const firstByte = (one: TestKey) =>
       proxy.get(LARGE, one.key, { ...fields, range: 'bytes=0-0' });
     const { status, json, headers } = await firstByte(key);
-    expect([status, json, headers['retry-after']]).toEqual([
-      429,
-      { error: 'Too many downloads' },
-      '5',
-    ]);
+    expect([status, json]).toEqual([429, { error: 'Too many downloads' }]);
+    expect(headers['retry-after']).toBe(headers['x-ratelimit-reset']);
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect((await firstByte(keys[1])).status).toBe(206);
     expect((await proxy.get('/snapshot', key.key, fields)).status).toBe(200);
     // A response without a body needs no slot.
