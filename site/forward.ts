@@ -9,7 +9,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { BlockList, Socket } from 'node:net';
+import type { BlockList } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
 import { clientAddress, isTrusted, withoutMapping } from '../lib/program/client-address.ts';
@@ -116,8 +116,10 @@ export function withForwarding(
       const giveUp = () =>
         forwarded.destroy(new Error('the account pages have not answered in time'));
       // After the response, errors reach the page, too; without a listener they would end this process.
-      forwarded.on('timeout', () => unlessActive(forwarded.socket as Socket, giveUp));
       forwarded.on('error', () => {});
+      forwarded.once('socket', (socket) =>
+        socket.on('timeout', () => unlessActive(socket, giveUp)),
+      );
       response.once('close', () => forwarded.destroy());
       const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
       const head = { status: page.statusCode ?? 502, headers: endToEnd(page.rawHeaders) };

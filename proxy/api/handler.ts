@@ -167,7 +167,11 @@ export class Api {
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
     if (found instanceof Promise) return void this.sendLater(reply, found);
-    if ('stored' in found) return void this.sendDownload(reply, this.resume(reply) ?? found);
+    if ('stored' in found) {
+      const download = this.resume(reply) ?? found;
+      this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
+      return;
+    }
     this.sendResource(reply, found);
     if (cached === 'repeated') {
       this.cache.add(current.id, target, { route: route.name, resource: found });
@@ -208,31 +212,29 @@ export class Api {
 
   /** Sends a file, or 304 if the client already has it. */
   private async sendDownload(reply: Reply, download: Download) {
-    const { request, response } = reply;
+    const { request, response, route } = reply;
     const key = reply.key?.id;
-    // The manifest has slots of its own: it is small, and all copying begins with it.
-    const { take, release } = this.slots[download.hasRanges ? 'snapshot_file' : 'snapshot'];
-    const { stored } = download;
-    // The first thread has just closed the files of a replaced generation.
-    if (!stored.hold()) return this.send(reply, ERRORS.snapshotChanged);
-    let hasSlot = false;
-    try {
-      const made = makeDownload(download, request.head, request.method === 'HEAD');
-      hasSlot = 'pieces' in made && take(key);
-      if ('pieces' in made && !hasSlot) {
-        return this.send(reply, tryLater(ERRORS.manyDownloads, reply.quota));
-      }
+    const { stored, hasRanges } = download;
+    const made = makeDownload(download, request.head, request.method === 'HEAD');
+    if ('body' in made) {
       reply.snapshot = stored.manifest.id;
-      if ('body' in made) return this.send(reply, made);
+      return this.send(reply, made);
+    }
+    // The manifest has slots of its own: it is small, and all copying begins with it.
+    const slots = this.slots[hasRanges ? 'snapshot_file' : 'snapshot'];
+    if (!slots.take(key)) return this.send(reply, tryLater(ERRORS.manyDownloads, reply.quota));
+    // False if the first thread has just closed the files of a replaced generation.
+    const isHeld = stored.hold(route === 'snapshot_archive');
+    try {
+      if (!isHeld) return this.send(reply, ERRORS.snapshotChanged);
+      reply.snapshot = stored.manifest.id;
       const pieces = countBytes(made.pieces, reply);
       reply.isSent = true;
       await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
       this.record(reply, made.status);
-    } catch (error) {
-      this.fail(reply, error);
     } finally {
-      stored.release();
-      if (hasSlot) release(key);
+      if (isHeld) stored.release();
+      slots.release(key);
     }
   }
 

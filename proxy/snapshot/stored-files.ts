@@ -22,7 +22,7 @@ const CLOSED = -1;
 
 export const newDownloadCount = () => new Int32Array(new SharedArrayBuffer(8));
 
-/** How many downloads of a generation have begun, also those that have ended. */
+/** How many downloads that can be resumed have begun, also those that have ended. */
 export const begunIn = (downloads: Int32Array): number => Atomics.load(downloads, BEGUN);
 
 export const isUnderWay = (downloads: Int32Array): boolean =>
@@ -67,16 +67,17 @@ export class StoredFiles {
 
   /**
    * Begins a download, or a part of one.
+   * @param isResumable whether its client may come back for the rest
    * @returns false if the files are closed; otherwise, {@link release} must be called once
    */
-  hold(): boolean {
+  hold(isResumable = false): boolean {
     const { downloads } = this;
     for (;;) {
       const underWay = Atomics.load(downloads, UNDER_WAY);
       if (underWay === CLOSED) return false;
       if (Atomics.compareExchange(downloads, UNDER_WAY, underWay, underWay + 1) === underWay) break;
     }
-    Atomics.add(downloads, BEGUN, 1);
+    if (isResumable) Atomics.add(downloads, BEGUN, 1);
     return true;
   }
 

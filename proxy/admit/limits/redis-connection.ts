@@ -9,8 +9,9 @@ import type { LimitsAddress } from '../../../lib/program/environment/limits-url.
 import { messageOf } from '../../../lib/program/failure.ts';
 import { limitTime, withinTime } from '../../../lib/program/time-limit.ts';
 
-/** To connect, and again until the server is ready for commands. */
 const CONNECT_TIMEOUT_MS = 1_000;
+/** From the connection until the server is ready for commands: several round trips. */
+const HANDSHAKE_TIMEOUT_MS = 3_000;
 const LONGEST_PAUSE_MS = 1_000;
 /** How long a request counts, in microseconds. */
 const WINDOW_US = 60_000_000;
@@ -108,7 +109,7 @@ export function connectToRedis(
   }
 
   redis.on('connect', () => {
-    endHandshake = limitTime(CONNECT_TIMEOUT_MS, () => reset('the server does not answer'));
+    endHandshake = limitTime(HANDSHAKE_TIMEOUT_MS, () => reset('the server does not answer'));
   });
   redis.on('ready', () => {
     endHandshake();

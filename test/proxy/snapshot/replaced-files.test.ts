@@ -43,9 +43,12 @@ async function start() {
   };
 }
 
-test('files without downloads are closed once their generation is replaced', async () => {
+test('files that no download needs are closed once their generation is replaced', async () => {
   const { snapshots, publish, dir } = await start();
   const first = await publish();
+  // Has ended, and cannot be resumed.
+  first.hold();
+  first.release();
   const open = openFilesIn(dir).length;
   await publish();
   expect([first.isClosed(), first.hold(), snapshots.kept()]).toEqual([true, false, 0]);
@@ -55,14 +58,14 @@ test('files without downloads are closed once their generation is replaced', asy
 test('files are open during each download, and ten minutes longer', async () => {
   const { snapshots, publish, after } = await start();
   const first = await publish();
-  expect(first.hold()).toBe(true);
+  expect(first.hold(true)).toBe(true);
   await publish();
   await after(1000 * MINUTE);
   expect(first.isClosed()).toBe(false);
   first.release();
   await after(9 * MINUTE);
   // Resumed, and interrupted again.
-  expect(first.hold()).toBe(true);
+  expect(first.hold(true)).toBe(true);
   first.release();
   await after(9 * MINUTE);
   await after(9 * MINUTE);
@@ -76,7 +79,7 @@ test('without downloads under way, at most five replaced generations are open', 
   const stored: StoredFiles[] = [];
   for (let i = 0; i < 7; i++) {
     const files = await publish();
-    files.hold();
+    files.hold(true);
     files.release();
     stored.push(files);
   }
