@@ -20,7 +20,7 @@ import { begunIn, endDownloads, isUnderWay } from './stored-files.ts';
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 const RETRY_MS = 30_000;
 
-/** An interrupted download of a replaced generation can be resumed so long after the last one has ended. */
+/** An interrupted archive of a replaced generation can be resumed so long after the last one has ended. */
 const RESUMABLE_MS = 10 * 60_000;
 /** How many replaced generations without a download under way are kept open, for downloads to resume. */
 const MOST_RESUMABLE = 5;

@@ -115,14 +115,14 @@ export function makeJsonResource(
 
 // The Link header of a page (RFC 8288).
 
-/** In bytes: a server in front has a buffer for the whole head, and nginx calls a larger head a failure of the proxy. */
+/** In bytes. A server in front has a buffer for the head; to nginx, a larger head is a failure of the proxy. */
 const LONGEST_LINK = 4096;
 
 /**
  * Every page that it links exists, even if the page that was requested is past the end.
- * @returns undefined if the links would be too long
  * @param path the path after the base
  * @param parameters those of the request; the links repeat them
+ * @returns undefined if the links would be too long
  */
 export type PageLinks = (
   path: string,

@@ -1,4 +1,4 @@
-/** Downloads of a generation that is replaced and pruned meanwhile: by a slow reader, and by one that was interrupted. */
+/** Downloads of a generation that is replaced and pruned meanwhile: one that is slow, and one that was interrupted. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,6 +13,7 @@ import {
 import { prune } from '#lib/generations/prune.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from '#test/support/databases.ts';
+import type { Texts } from '#test/support/processes.ts';
 import { generate, NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 import { openSocket } from '#test/support/servers/sockets.ts';
 import { fitManifest, newSnapshots } from '#test/support/wholeness.ts';
@@ -21,7 +22,7 @@ const ARCHIVE = '/snapshot/archive';
 const key = testKey(1);
 
 /** A proxy that serves a first generation, whose archive is more than the kernel takes for a slow reader. */
-async function start() {
+async function start(environment: Texts = {}) {
   const url = await makeSampleSqlite();
   const dir = newSnapshots();
   await generate(url, dir);
@@ -29,7 +30,7 @@ async function start() {
   const id = currentId(dir) as string;
   writeFileSync(path.join(generationDir(dir, id), MINISEARCH), Buffer.alloc(24 * 1024 * 1024, id));
   pointCurrentTo(dir, fitManifest(dir, id));
-  const proxy = await startProxy(dir, {}, NEVER);
+  const proxy = await startProxy(dir, environment, NEVER);
   const whole = await proxy.get(ARCHIVE, key.key);
   let publications = 0;
   return {
@@ -52,7 +53,8 @@ async function start() {
 }
 
 test('an archive that is read slowly is complete although three generations were published and pruned', async () => {
-  const { proxy, whole, publish } = await start();
+  // The threads share the count of downloads.
+  const { proxy, whole, publish } = await start({ PROXY_THREADS: '2' });
   const socket = await openSocket(proxy.port);
   const received: Buffer[] = [];
   socket.on('data', (piece: Buffer) => received.push(piece));
