@@ -13,6 +13,7 @@ import type { BlockList } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
 import { clientAddress, isTrusted, withoutMapping } from '../lib/program/client-address.ts';
+import { unlessActive } from '../lib/program/time-limit.ts';
 import { makeSlots } from '../proxy/admit/limits/slots.ts';
 import { LONGEST_DRAIN_MS, toResponder } from '../proxy/http/node-response.ts';
 import { isHost } from '../proxy/http/request.ts';
@@ -46,6 +47,13 @@ const NOT_AVAILABLE = prepareSiteError(
   'The account pages are not available',
   'The account pages are not available',
   'Try again in a minute. The API itself keeps working.',
+  'Retry-After: 5\r\n',
+);
+const TOO_MANY = prepareSiteError(
+  429,
+  'Too many requests at once',
+  'Too many requests at once',
+  'Try again in a few seconds.',
   'Retry-After: 5\r\n',
 );
 const BAD_REQUEST = prepareBadRequest(
@@ -100,7 +108,7 @@ export function withForwarding(
     const body = Buffer.concat(await request.toArray());
     const forwardedFor = headers['x-forwarded-for'] as string | undefined;
     const client = clientAddress(socket.remoteAddress, forwardedFor, trustedProxies);
-    if (!slots.take(client)) return sendError(request, response, NOT_AVAILABLE);
+    if (!slots.take(client)) return sendError(request, response, TOO_MANY);
     try {
       setForwardedFields(request, body.length, trustedProxies);
       const path = url.pathname.replace(/\/$/, '') + request.url;
@@ -108,7 +116,10 @@ export function withForwarding(
       const giveUp = () =>
         forwarded.destroy(new Error('the account pages have not answered in time'));
       // After the response, errors reach the page, too; without a listener they would end this process.
-      forwarded.on('timeout', giveUp).on('error', () => {});
+      forwarded.on('error', () => {});
+      forwarded.once('socket', (socket) =>
+        socket.on('timeout', () => unlessActive(socket, giveUp)),
+      );
       response.once('close', () => forwarded.destroy());
       const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
       const head = { status: page.statusCode ?? 502, headers: endToEnd(page.rawHeaders) };

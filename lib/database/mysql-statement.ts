@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
+import { unlessActive } from '../program/time-limit.ts';
 import type { Row, Value } from './database.ts';
 
 // Codes of column types, which mysql2's types do not declare.
@@ -46,10 +47,9 @@ export function execute(
     };
     const onClose = () => fail(new Error('the connection was closed'));
     const onTimeout = () => {
-      const { bytesRead } = socket;
       // If a slow onRow was the cause, there are bytes to read.
-      setImmediate(() => {
-        if (isOver || socket.bytesRead > bytesRead) return;
+      unlessActive(socket, () => {
+        if (isOver) return;
         discard(connection);
         fail(new Error(`the server has sent nothing for ${stallSeconds} s`));
       });

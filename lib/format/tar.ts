@@ -11,7 +11,8 @@ const LONGEST_NAME = 100;
 /** Bytes of the format itself, or the file whose content comes next. */
 type Part = Buffer | ManifestFile;
 
-interface Archive {
+/** The sizes and headers of an archive, without the content of its files. */
+export interface Archive {
   readonly size: number;
   readonly parts: readonly Part[];
 }
@@ -76,6 +77,7 @@ function block(name: string, size: number, seconds: number, type: '0' | 'x'): Bu
   const owner = octal(0, 7).repeat(2);
   const start = `${name.padEnd(LONGEST_NAME, '\0')}${octal(0o644, 7)}${owner}${octal(size, 11)}${octal(seconds, 11)}`;
   const rest = `${type}${'\0'.repeat(100)}ustar\x0000`;
-  const sum = [...Buffer.from(`${start}${' '.repeat(8)}${rest}`)].reduce((a, b) => a + b, 0);
+  let sum = 0;
+  for (const byte of Buffer.from(`${start}${' '.repeat(8)}${rest}`)) sum += byte;
   return Buffer.concat([Buffer.from(`${start}${octal(sum, 6)} ${rest}`)], BLOCK);
 }

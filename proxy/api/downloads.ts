@@ -13,7 +13,6 @@ import {
   prepareError,
   type ResponseInPieces,
 } from '../http/response.ts';
-import { checkStored } from '../snapshot/stored-file.ts';
 import { CACHING, CORS } from './routes/route.ts';
 import type { Download } from './routes/snapshot.ts';
 
@@ -29,10 +28,8 @@ const HTTP_DATE =
   /^[A-Z][a-z]+, \d\d(?: [A-Z][a-z]{2} \d{4}|-[A-Z][a-z]{2}-\d\d) \d\d:\d\d:\d\d GMT$/;
 
 /**
- * Makes the response to a download. Checks that the file is still the one that was checked when its
- * generation was opened.
+ * Makes the response to a download.
  * @param isHead whether the client wants only the header fields
- * @throws FileGoneError if the file was removed or replaced since
  */
 export function makeDownload(
   download: Download,
@@ -42,7 +39,7 @@ export function makeDownload(
   const { size, hasRanges, changedAt = '' } = download;
   const etag = `"${download.etag}"`;
   const gzipEtag = `"${download.etag}-gzip"`;
-  let shared = `X-Snapshot: ${download.snapshot}\r\n${CACHING}`;
+  let shared = `X-Snapshot: ${download.stored.manifest.id}\r\n${CACHING}`;
   if (changedAt !== '') shared += `Last-Modified: ${new Date(changedAt).toUTCString()}\r\n`;
   // RFC 9110, section 13.1.3: with If-None-Match, the time does not count.
   const since = ifNoneMatch === undefined ? (HTTP_DATE.exec(ifModifiedSince ?? '')?.[0] ?? '') : '';
@@ -53,7 +50,6 @@ export function makeDownload(
   if (known !== undefined) {
     return { status: 304, headers: `${shared}ETag: ${known}\r\n`, body: NO_BODY };
   }
-  for (const stored of download.files) checkStored(stored);
   const range: WantedRange =
     isHead || !hasRanges ? 'whole' : readRange(head.range, head.ifRange, etag, size);
   if (range === 'unsatisfiable') {
@@ -114,6 +110,13 @@ export function readRange(
   if (last !== '' && Number(last) < Number(first)) return 'whole';
   if (Number(first) >= size) return 'unsatisfiable';
   return { from: Number(first), to: last === '' ? size : Math.min(size, Number(last) + 1) };
+}
+
+/** Whether a client has the beginning of a body, and requests the rest. */
+export function isResumed({ etag, size }: Download, { range, ifRange }: RequestHead): boolean {
+  if (ifRange !== `"${etag}"`) return false;
+  const wanted = readRange(range, ifRange, ifRange, size);
+  return wanted === 'unsatisfiable' || (wanted !== 'whole' && wanted.from > 0);
 }
 
 // Compression.

@@ -15,15 +15,15 @@ import { type ApiRequest, BASE, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
-import { FileGoneError } from '../snapshot/stored-file.ts';
+import type { StoredFiles } from '../snapshot/stored-files.ts';
 import type { ReadChanges } from './changes/changes.ts';
-import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
+import { isResumed, MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
 import type { LaterResource, Resource } from './routes/route.ts';
-import { type Download, matchDownload } from './routes/snapshot.ts';
+import { archiveDownload, type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
   badRequest,
@@ -33,6 +33,7 @@ import {
   ownHeaders,
   PREFLIGHT,
   type Reply,
+  tryLater,
 } from './send.ts';
 
 export interface ApiParts extends AdmissionParts {
@@ -41,6 +42,8 @@ export interface ApiParts extends AdmissionParts {
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
   readonly current: CurrentGeneration;
+  /** The files of replaced generations that may still be open. */
+  readonly replaced: () => readonly StoredFiles[];
   readonly readChanges: ReadChanges;
   /** The seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance: () => number;
@@ -164,7 +167,11 @@ export class Api {
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
     if (found instanceof Promise) return void this.sendLater(reply, found);
-    if ('files' in found) return void this.sendDownload(reply, found);
+    if ('stored' in found) {
+      const download = this.resume(reply) ?? found;
+      this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
+      return;
+    }
     this.sendResource(reply, found);
     if (cached === 'repeated') {
       this.cache.add(current.id, target, { route: route.name, resource: found });
@@ -182,37 +189,52 @@ export class Api {
   private async sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
     try {
       const found = await later;
-      if (typeof found === 'string') this.send(reply, ERRORS[found]);
+      if (found === 'busy') this.send(reply, tryLater(ERRORS.busy, reply.quota));
+      else if (found === 'sinceGone') this.send(reply, ERRORS.sinceGone);
       else this.sendResource(reply, found);
     } catch (error) {
       this.fail(reply, error);
     }
   }
 
+  /**
+   * The archive of a replaced generation, if the client has a part of it and its files are still open: a
+   * download that has begun can be ended.
+   */
+  private resume({ route, request: { head } }: Reply): Download | undefined {
+    if (route !== 'snapshot_archive' || head.range === undefined) return undefined;
+    return this.parts
+      .replaced()
+      .filter((stored) => !stored.isClosed())
+      .map(archiveDownload)
+      .find((download) => isResumed(download, head));
+  }
+
   /** Sends a file, or 304 if the client already has it. */
   private async sendDownload(reply: Reply, download: Download) {
-    const { request, response } = reply;
+    const { request, response, route } = reply;
     const key = reply.key?.id;
+    const { stored, hasRanges } = download;
+    const made = makeDownload(download, request.head, request.method === 'HEAD');
+    if ('body' in made) {
+      reply.snapshot = stored.manifest.id;
+      return this.send(reply, made);
+    }
     // The manifest has slots of its own: it is small, and all copying begins with it.
-    const { take, release } = this.slots[download.hasRanges ? 'snapshot_file' : 'snapshot'];
-    let hasSlot = false;
+    const slots = this.slots[hasRanges ? 'snapshot_file' : 'snapshot'];
+    if (!slots.take(key)) return this.send(reply, tryLater(ERRORS.manyDownloads, reply.quota));
+    // False if the first thread has just closed the files of a replaced generation.
+    const isHeld = stored.hold(route === 'snapshot_archive');
     try {
-      const made = makeDownload(download, request.head, request.method === 'HEAD');
-      hasSlot = 'pieces' in made && take(key);
-      if ('pieces' in made && !hasSlot) return this.send(reply, ERRORS.manyDownloads);
-      reply.snapshot = download.snapshot;
-      if ('body' in made) return this.send(reply, made);
+      if (!isHeld) return this.send(reply, ERRORS.snapshotChanged);
+      reply.snapshot = stored.manifest.id;
       const pieces = countBytes(made.pieces, reply);
       reply.isSent = true;
       await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
       this.record(reply, made.status);
-    } catch (error) {
-      if (!(error instanceof FileGoneError)) this.fail(reply, error);
-      else if (reply.isSent) response.destroy();
-      // Pruned because its generation has been replaced, which this thread is about to learn.
-      else this.send(reply, ERRORS.busy);
     } finally {
-      if (hasSlot) release(key);
+      if (isHeld) stored.release();
+      slots.release(key);
     }
   }
 

@@ -53,7 +53,7 @@ export interface Answer extends PreparedResponse {
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 /** Those that the API reads, and those that scripts and tracing libraries often add. */
 const ALLOWED_HEADERS =
-  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
+  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, Pragma, traceparent, tracestate, baggage, sentry-trace';
 const PREFLIGHT_HEADERS = headerLines(
   `Access-Control-Allow-Methods: ${ALLOWED_METHODS}`,
   `Access-Control-Allow-Headers: ${ALLOWED_HEADERS}`,
@@ -74,8 +74,8 @@ export const ERRORS = {
     'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
   ),
   snapshotChanged: error(412, 'Snapshot changed'),
-  busy: error(503, 'Snapshot busy', 'snapshot_busy', RETRY_SOON),
-  manyDownloads: error(503, 'Too many downloads', 'many_downloads', RETRY_SOON),
+  busy: error(429, 'Snapshot busy', 'snapshot_busy'),
+  manyDownloads: error(429, 'Too many downloads', 'many_downloads'),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
   longTarget: error(414, 'Request target too long'),
   noKeys: error(503, 'No API keys yet', 'no_keys', RETRY_SOON),
@@ -106,9 +106,13 @@ export function badRequest(text: string, parameter?: string): Answer {
 }
 
 /** The answer to a request that is not admitted. */
-export function notAdmitted(refusal: AdmissionRefusal, { resetSeconds }: Quota): Answer {
+export function notAdmitted(refusal: AdmissionRefusal, quota: Quota): Answer {
   const answer = NOT_ADMITTED[refusal];
-  if (answer.status !== 429) return answer;
+  return answer.status === 429 ? tryLater(answer, quota) : answer;
+}
+
+/** A 429, whose `Retry-After` is also its `X-RateLimit-Reset`. */
+export function tryLater(answer: Answer, { resetSeconds }: Quota): Answer {
   return { ...answer, headers: answer.headers + retryAfter(resetSeconds) };
 }
 

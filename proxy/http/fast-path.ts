@@ -14,6 +14,7 @@ import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../../lib/program/connections.ts';
+import { unlessActive } from '../../lib/program/time-limit.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
 import type { ApiHandler, HeaderLines, PreparedResponse, Responder } from './response.ts';
@@ -71,7 +72,7 @@ class FastConnection implements Responder {
   private readonly listeners = {
     data: (bytes: Buffer) => this.data(bytes),
     end: () => this.end(),
-    timeout: () => this.timeout(),
+    timeout: () => unlessActive(this.socket, () => this.timeout()),
     error: () => {},
     close: () => this.leave(),
   };
@@ -181,7 +182,7 @@ class FastConnection implements Responder {
   }
 
   private timeout(): void {
-    if (this.isBusy) return;
+    if (this.isBusy || !this.path.open.has(this)) return;
     if (this.hasAnswered) this.socket.destroy();
     else this.path.options.onSilence(this.socket);
   }

@@ -25,7 +25,7 @@ import { findRegions } from '../find/regions.ts';
 import type { PreparedSearch } from '../find/search/prepare-search.ts';
 import { Search } from '../find/search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
-import type { StoredFile } from './stored-file.ts';
+import { StoredFiles } from './stored-files.ts';
 
 /** A body and its content hash. */
 export interface Body {
@@ -75,8 +75,8 @@ export interface Generation {
   typeOf(text: string): number | undefined;
   /** How the catalogue writes a region or a type that is in lower case; other values stay as they are. */
   spellingOf(facet: string, value: string): string;
-  /** A file of the generation by its path in the manifest, or the manifest; undefined if there is none. */
-  file(path: string): StoredFile | undefined;
+  /** Its files on disk. They are open for longer than the generation is served. */
+  readonly stored: StoredFiles;
 }
 
 /**
@@ -152,12 +152,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
       spellings ??= spellingsIn(stats);
       return spellings.get(`${facet} ${value}`) ?? value;
     },
-    file(name) {
-      const file = filesByPath.get(name);
-      const identity = files.identities.get(name);
-      if (file === undefined || identity === undefined) return undefined;
-      return { dir: files.dir, file, identity };
-    },
+    stored: new StoredFiles(files),
   };
 }
 

@@ -9,7 +9,6 @@ import { openSearchIndex } from '../../lib/format/index/search-index.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
 import {
   FIXED_FILES,
-  isPack,
   MINISEARCH,
   MINISEARCH_OPTIONS_FILE,
   WORD_INDEX,
@@ -24,6 +23,7 @@ import {
 } from '../../lib/generations/files/checked-files.ts';
 import { checkFolderName, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
 import { type PreparedSearch, prepareSearch } from '../find/search/prepare-search.ts';
+import { type FilesOnDisk, newDownloadCount } from './stored-files.ts';
 
 export interface OpenOrder {
   readonly dir: string;
@@ -38,20 +38,9 @@ export interface OpenOrder {
 }
 
 /** Everything that a thread needs to serve a generation. All of it can be shared by threads. */
-export interface OpenedFiles {
-  readonly dir: string;
-  readonly manifest: Manifest;
-  /** The manifest as a file. */
-  readonly manifestFile: ManifestFile;
+export interface OpenedFiles extends FilesOnDisk {
   /** The files in memory, by path. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
-  /**
-   * The descriptors of the packs, by path. Packs are read from disk: opening them hashes every byte, so
-   * they are in the page cache.
-   */
-  readonly descriptors: ReadonlyMap<string, number>;
-  /** For each file, by path: its identity at the time of the check. */
-  readonly identities: ReadonlyMap<string, string>;
   readonly prepared: PreparedSearch;
 }
 
@@ -69,24 +58,21 @@ export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {
   try {
     for (const file of [...manifest.files, manifestFile]) {
       const descriptor = openSized(dir, file);
-      if (isPack(file.path)) descriptors.set(file.path, descriptor);
-      try {
-        const identity = identityIn(fstatSync(descriptor, { bigint: true }), file.sha256);
-        identities.set(file.path, identity);
-        const isSame = current?.identities.get(file.path) === identity;
-        if (IN_MEMORY.includes(file.path)) {
-          const before = isSame ? current?.contents.get(file.path) : undefined;
-          contents.set(file.path, before ?? readShared(descriptor, file));
-        } else if (!isSame) {
-          // A file that was checked for the current generation need not be hashed again.
-          checkOpenFile(descriptor, file);
-        }
-      } finally {
-        if (!descriptors.has(file.path)) closeSync(descriptor);
+      descriptors.set(file.path, descriptor);
+      const identity = identityIn(fstatSync(descriptor, { bigint: true }), file.sha256);
+      identities.set(file.path, identity);
+      const isSame = current?.identities.get(file.path) === identity;
+      if (IN_MEMORY.includes(file.path)) {
+        const before = isSame ? current?.contents.get(file.path) : undefined;
+        contents.set(file.path, before ?? readShared(descriptor, file));
+      } else if (!isSame) {
+        // A file that was checked for the current generation need not be hashed again.
+        checkOpenFile(descriptor, file);
       }
     }
     const prepared = checkIndex(manifest, contents, current);
-    return { dir, manifest, manifestFile, contents, descriptors, identities, prepared };
+    const downloads = newDownloadCount();
+    return { manifest, manifestFile, contents, descriptors, identities, prepared, downloads };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;

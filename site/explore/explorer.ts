@@ -224,9 +224,9 @@ const FAILURE = messagePage(
   'Something went wrong',
   'This page could not be made. Try again in a minute. If it happens again, tell the operator of this site.',
 );
-/** The key is the operator's, so the visitor has done nothing wrong. */
+/** The key is the operator's, so the visitor has done nothing wrong. Not 503: the proxy serves everything else. */
 const CLOSED = messagePage(
-  503,
+  500,
   'The explorer is closed',
   'Its API key is not accepted. The operator of this site must set another one. The API works as usual.',
 );
@@ -236,14 +236,21 @@ export function errorPage(reply: ApiReply): RenderedPage {
   const { status, text, header } = reply;
   if (status === 401) return CLOSED;
   if (status === 404) return NOT_FOUND;
-  if (status === 400) {
+  if (status === 400 || status === 414) {
     const { error }: { error: string } = JSON.parse(text);
-    return messagePage(400, 'Check your search', `${error}.`, startLink('Start again'));
+    return messagePage(status, 'Check your search', `${error}.`, startLink('Start again'));
   }
   const seconds = header('Retry-After');
-  return status === 429
-    ? waitPage(429, 'Too many requests', 'Many people are using the explorer right now.', seconds)
-    : waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
+  if (status === 429) {
+    return waitPage(
+      429,
+      'Too many requests',
+      'Many people are using the explorer right now.',
+      seconds,
+    );
+  }
+  if (status === 500) return FAILURE;
+  return waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
 }
 
 /** @param seconds the value of `Retry-After` */

@@ -215,7 +215,7 @@ async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> 
   return listenOn(createServer((request, response) => site(request, response, '/account')));
 }
 
-test('only so many requests of a client are forwarded at the same time, and others of it get 503', async () => {
+test('only so many requests of a client are forwarded at the same time, and others of it get 429', async () => {
   const port = await serveForwarding({ trustedProxies, limits: { mostForwards: 4 } });
   const url = `http://127.0.0.1:${port}/account`;
   const waiting: ServerResponse[] = [];
@@ -228,7 +228,7 @@ test('only so many requests of a client are forwarded at the same time, and othe
   const first = [send(url), send(url)];
   await haveTwo;
   const refused = await send(url);
-  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '5']);
   expect(waiting).toHaveLength(2);
   act = undefined;
   const other = { headers: { 'x-forwarded-for': '192.0.2.7' } };

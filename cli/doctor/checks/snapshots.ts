@@ -64,7 +64,7 @@ function checkExplorerKey({ values }: CheckContext, file: string, { error }: Fin
   const hash = hashKey(key);
   if (keys.some((entry) => entry.hash === hash && entry.state === 'approved')) return;
   error(
-    'EXPLORER_KEY is unknown or revoked: /explore and /match answer 503.',
+    'EXPLORER_KEY is unknown or revoked: /explore and /match answer 500.',
     'Run "cover-catalogue keys issue --for-explorer", put what it prints into the settings of the proxy, and restart it.',
   );
 }

@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import type { Database } from '../../../lib/database/database.ts';
 import { hashKey } from '../../../lib/format/api-key.ts';
+import { timeLimit } from '../../../lib/program/time-limit.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import {
@@ -124,7 +125,7 @@ function keyIdIn(text: string): number {
  * @returns false if the API does not accept the key in time, or does not answer
  */
 async function waitUntilAccepted({ publicUrl, pauseForApi }: Site, key: string): Promise<boolean> {
-  const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+  const signal = timeLimit(LONGEST_WAIT_MS);
   try {
     for (;;) {
       const address = `${publicUrl}/key-status/${hashKey(key)}`;

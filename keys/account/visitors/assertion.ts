@@ -6,6 +6,7 @@ import { createSecretKey } from 'node:crypto';
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  customFetch,
   errors,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
@@ -13,6 +14,7 @@ import {
 } from 'jose';
 import type { Logger } from 'pino';
 import { messageOf } from '../../../lib/program/failure.ts';
+import { timeLimit } from '../../../lib/program/time-limit.ts';
 import { SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
 import { type AccountId, parseAccountId } from '../../tables/values.ts';
 import type { PublicKeys } from './site-keys.ts';
@@ -25,6 +27,8 @@ const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const UNFIT = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 /** How long a repeated fault is not logged again. */
 const LOG_PAUSE_MS = 60_000;
+/** How long the site may take to send its keys. */
+const FETCH_MS = 5_000;
 
 /** The keys cannot be fetched, so assertions cannot be checked and sign nobody in. */
 export class SiteKeysUnreachable extends Error {
@@ -80,7 +84,10 @@ function makeVerify(given: AssertionKeys, log: Logger) {
  * are older than ten minutes or, at most every 30 seconds, when an assertion names an unknown key.
  */
 function fetchKeys(url: URL, log: Logger): JWTVerifyGetKey {
-  const keys = createRemoteJWKSet(url);
+  const keys = createRemoteJWKSet(url, {
+    [customFetch]: (address, options) =>
+      fetch(address, { ...options, signal: timeLimit(FETCH_MS) }),
+  });
   let loggedAt = Number.NEGATIVE_INFINITY;
   const failed = (cause: unknown): SiteKeysUnreachable => {
     const { cause: reason }: { cause?: unknown } = Object(cause);

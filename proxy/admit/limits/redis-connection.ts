@@ -7,8 +7,11 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { LimitsAddress } from '../../../lib/program/environment/limits-url.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
+import { limitTime, withinTime } from '../../../lib/program/time-limit.ts';
 
 const CONNECT_TIMEOUT_MS = 1_000;
+/** From the connection until the server is ready for commands: several round trips. */
+const HANDSHAKE_TIMEOUT_MS = 3_000;
 const LONGEST_PAUSE_MS = 1_000;
 /** How long a request counts, in microseconds. */
 const WINDOW_US = 60_000_000;
@@ -90,19 +93,33 @@ export function connectToRedis(
   timeoutMs: number,
   onChange = () => {},
 ): RedisConnection {
-  const redis = new Redis({ ...optionsFor(address), commandTimeout: timeoutMs }) as WithScript;
+  // Without ioredis's commandTimeout, which is decided before the socket is read.
+  const redis = new Redis(optionsFor(address)) as WithScript;
   let fault: string | undefined = 'not connected yet';
+  let endHandshake = () => {};
 
   function fail(reason: string): void {
     fault = reason;
     onChange();
   }
 
+  function reset(reason: string): void {
+    fail(reason);
+    redis.disconnect(true);
+  }
+
+  redis.on('connect', () => {
+    endHandshake = limitTime(HANDSHAKE_TIMEOUT_MS, () => reset('the server does not answer'));
+  });
   redis.on('ready', () => {
+    endHandshake();
     fault = undefined;
     onChange();
   });
-  redis.on('close', () => fail(fault ?? 'the connection was closed'));
+  redis.on('close', () => {
+    endHandshake();
+    fail(fault ?? 'the connection was closed');
+  });
   // Without a listener, ioredis writes errors to stderr.
   redis.on('error', (error: Error) => {
     if (redis.status !== 'ready') fail(messageOf(error));
@@ -111,12 +128,12 @@ export function connectToRedis(
   return {
     isReady: () => redis.status === 'ready' && fault === undefined,
     fault: () => fault,
-    take: (names, args) =>
-      redis.takeClaims(names.length, ...names.map((name) => PREFIX + name), ...args),
-    reset(reason) {
-      fail(reason);
-      redis.disconnect(true);
+    take(names, args) {
+      const keys = names.map((name) => PREFIX + name);
+      const reply = redis.takeClaims(keys.length, ...keys, ...args);
+      return withinTime(reply, timeoutMs, 'Command timed out');
     },
+    reset,
     close: () => redis.disconnect(),
   };
 }

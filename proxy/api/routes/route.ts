@@ -115,12 +115,20 @@ export function makeJsonResource(
 
 // The Link header of a page (RFC 8288).
 
+/** In bytes. A server in front has a buffer for the head; to nginx, a larger head is a failure of the proxy. */
+const LONGEST_LINK = 4096;
+
 /**
  * Every page that it links exists, even if the page that was requested is past the end.
  * @param path the path after the base
  * @param parameters those of the request; the links repeat them
+ * @returns undefined if the links would be too long
  */
-export type PageLinks = (path: string, parameters: QueryParameters, page: Page) => string;
+export type PageLinks = (
+  path: string,
+  parameters: QueryParameters,
+  page: Page,
+) => string | undefined;
 
 /** @param publicUrl the address at which clients reach the proxy; '' for links without a host */
 export function makePageLinks(publicUrl: string): PageLinks {
@@ -129,6 +137,7 @@ export function makePageLinks(publicUrl: string): PageLinks {
     const others = new URLSearchParams([...parameters]);
     for (const name of PAGING_NAMES) others.delete(name);
     const start = `${publicUrl}${BASE}${path}?${others.size > 0 ? `${others}&` : ''}`;
+    if (start.length > LONGEST_LINK) return undefined;
     const link = (relation: string, target: number) =>
       `<${start}page=${target}&per_page=${perPage}>; rel="${relation}"`;
     const links = [link('first', 1)];

@@ -3,20 +3,18 @@
  * looked up in the manifest; no part of it is ever used as a file name.
  */
 import { MANIFEST } from '../../../lib/format/layout.ts';
-import { archiveOf, readArchive } from '../../../lib/format/tar.ts';
+import { readArchive } from '../../../lib/format/tar.ts';
 import { DOWNLOADS } from '../../http/request.ts';
 import { SMALLEST_COMPRESSED } from '../../http/resource.ts';
 import { JSON_TYPE } from '../../http/response.ts';
 import type { Generation } from '../../snapshot/generation.ts';
-import { readPieces, type StoredFile } from '../../snapshot/stored-file.ts';
+import type { StoredFiles } from '../../snapshot/stored-files.ts';
 import { decodePart } from './find-route.ts';
 import { makeRoute, type Route, type RouteName } from './route.ts';
 
-/** What is sent of the generation with this id, from files on disk. */
+/** What is sent of a generation from its files on disk. */
 export interface Download {
-  readonly snapshot: string;
-  /** The files whose bytes it has. */
-  readonly files: readonly StoredFile[];
+  readonly stored: StoredFiles;
   readonly type: string;
   /** In bytes. */
   readonly size: number;
@@ -41,7 +39,9 @@ const BINARY_TYPE = 'application/octet-stream';
  */
 export function matchDownload(path: string): Route<Download> | undefined {
   if (path === DOWNLOADS) return downloadRoute('snapshot', fileOf(MANIFEST, false));
-  if (path === ARCHIVE) return downloadRoute('snapshot_archive', makeArchive);
+  if (path === ARCHIVE) {
+    return downloadRoute('snapshot_archive', ({ stored }) => archiveDownload(stored));
+  }
   if (!path.startsWith(FILES)) return undefined;
   // Generated clients write the slash in "games/snes.json" as %2F.
   const name = decodePart(path.slice(FILES.length));
@@ -57,43 +57,34 @@ function downloadRoute(name: RouteName, find: Find): Route<Download> {
 }
 
 function fileOf(path: string, hasRanges: boolean): Find {
-  return (generation) => {
-    const stored = generation.file(path);
-    if (stored === undefined) return undefined;
-    const { size, sha256 } = stored.file;
+  return ({ stored }) => {
+    const file = stored.file(path);
+    if (file === undefined) return undefined;
     return {
-      snapshot: generation.id,
-      files: [stored],
+      stored,
       type: path.endsWith('.json') ? JSON_TYPE : BINARY_TYPE,
-      size,
-      etag: sha256,
-      changedAt: generation.manifest.files.find((file) => file.path === path)?.changed_at,
+      size: file.size,
+      etag: file.sha256,
+      changedAt: stored.changedAt(path),
       hasRanges,
-      isCompressible: size >= SMALLEST_COMPRESSED,
-      read: (from, to) => readPieces(stored, from, to),
+      isCompressible: file.size >= SMALLEST_COMPRESSED,
+      read: (from, to) => stored.read(file, from, to),
     };
   };
 }
 
-function makeArchive(generation: Generation): Download {
-  const { id, manifest } = generation;
-  const stored = (path: string): StoredFile => {
-    const found = generation.file(path);
-    if (found === undefined) throw new Error(`The generation has no file ${path}.`);
-    return found;
-  };
-  const manifestFile = stored(MANIFEST).file;
-  const archive = archiveOf(manifest, manifestFile);
+/** All files of a generation as one archive, also if it has been replaced. */
+export function archiveDownload(stored: StoredFiles): Download {
+  const archive = stored.archive();
   return {
-    snapshot: id,
-    files: [MANIFEST, ...manifest.files.map(({ path }) => path)].map(stored),
+    stored,
     type: 'application/x-tar',
     size: archive.size,
     // The manifest has the hash and the time of each file.
-    etag: `${manifestFile.sha256}-tar`,
+    etag: `${stored.manifestFile.sha256}-tar`,
     hasRanges: true,
     isCompressible: false,
     read: (from, to) =>
-      readArchive(archive, from, to, ({ path }, ...range) => readPieces(stored(path), ...range)),
+      readArchive(archive, from, to, (file, ...range) => stored.read(file, ...range)),
   };
 }

@@ -47,6 +47,8 @@ export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
   const counted = (name: 'games' | 'covers') => () => snapshots.current()?.counts[name];
   addGauge(registry, 'snapshot_games', 'Games of the generation in service', counted('games'));
   addGauge(registry, 'snapshot_covers', 'Covers of the generation in service', counted('covers'));
+  const open = 'Replaced generations that are open for downloads';
+  addGauge(registry, 'snapshot_replaced_open', open, () => snapshots.kept());
   for (const [name, help, valueIn] of STATE_GAUGES) {
     addGauge(registry, name, help, () => valueIn(state) ?? undefined);
   }

@@ -19,6 +19,7 @@ import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts
 import { HttpServer } from '../../http/server.ts';
 import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
+import type { StoredFiles } from '../../snapshot/stored-files.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { openSite, type Site } from '../open-site.ts';
 
@@ -124,9 +125,11 @@ export async function makeServingThread(
   let maintenance = 0;
   let generation: Generation | undefined;
   const current = () => generation;
+  let replaced: StoredFiles[] = [];
   const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
   const { handle: api } = new Api({
     current,
+    replaced: () => replaced,
     keys,
     addresses: new AddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
     limiter: redis ?? { take: takeLocally },
@@ -158,6 +161,8 @@ export async function makeServingThread(
       maintenance = seconds;
     },
     serve(files) {
+      if (generation !== undefined) replaced.push(generation.stored);
+      replaced = replaced.filter((stored) => !stored.isClosed());
       generation = makeGeneration(files);
       reportMemory(files);
     },

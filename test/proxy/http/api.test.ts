@@ -251,7 +251,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       expect(reply.status).toBe(204);
       expect(reply.headers).toMatchObject({
         'access-control-allow-headers':
-          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
+          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, Pragma, traceparent, tracestate, baggage, sentry-trace',
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
         'access-control-max-age': '86400',
         'cache-control': 'no-store',

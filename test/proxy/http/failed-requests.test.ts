@@ -136,6 +136,7 @@ async function serve(broken: Partial<ApiParts>) {
   await makeKeyStore(dir, keys.replace, clock).refresh();
   const { handle: api } = new Api({
     current: () => generation,
+    replaced: () => [],
     keys,
     addresses: new AddressLimits(60),
     limiter: { take: takeLocally },

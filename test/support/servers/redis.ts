@@ -2,6 +2,7 @@
  * A real Redis server on loopback for tests, with a password and without files. It ends
  * at the latest with the process that started it.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -37,6 +38,11 @@ export async function startRedis(options: readonly string[] = []) {
     /** Suspends the process: the server accepts connections but does not answer. */
     freeze: () => void process.kill(server.pid, 'SIGSTOP'),
     thaw: () => void process.kill(server.pid, 'SIGCONT'),
+    /** Blocks this thread until the server has answered all that was sent to it before. */
+    answerAll: () =>
+      void execFileSync('redis-cli', ['-p', String(port), 'ping'], {
+        env: { ...process.env, REDISCLI_AUTH: REDIS_PASSWORD },
+      }),
     /** Kills the server as a crash would. */
     kill: () => server.stop(),
     /** Starts a killed server on the same port, without its data. */

@@ -30,6 +30,7 @@ beforeEach(() => {
   keys.replace([{ ...entry, window }]);
   api = new Api({
     current: () => undefined,
+    replaced: () => [],
     keys,
     addresses: new AddressLimits(GUESSES),
     limiter: { take: takeLocally },

@@ -242,7 +242,7 @@ describe('the key', () => {
   test('a key that the API refuses in EXPLORER_KEY closes the explorer, and nothing else', async () => {
     const closed = await startAgain(explored.snapshotsDir, testKey(9).key);
     const { status, text } = await send(`${closed.url}/explore`);
-    expect(status).toBe(503);
+    expect(status).toBe(500);
     expect(text).toContain('The explorer is closed');
     expect((await closed.get('/stats', visitorKey.key)).status).toBe(200);
   });

@@ -2,8 +2,18 @@
  * Limits that several proxies share, as clients see them: proxies in this process, a real Redis, over HTTP. The
  * proxies wait for the store for as long as it takes, so that on a busy machine none decides alone.
  */
+import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { readLimitsUrl } from '#lib/program/environment/limits-url.ts';
+import { now } from '#lib/program/shared-clock.ts';
+import {
+  LIMIT_COUNTS,
+  makeRedisLimiter,
+  newLimitCounts,
+} from '#proxy/admit/limits/redis-limiter.ts';
+import { makeRollingWindow, type RollingWindow } from '#proxy/admit/limits/rolling-window.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+
 import type { Texts } from '#test/support/processes.ts';
 import {
   NEVER,
@@ -83,6 +93,41 @@ test('two proxies with two threads admit exactly 120 of 200 simultaneous request
   const preflight = await send(`${fleet[0].url}/api/v1/stats`, { method: 'OPTIONS' });
   expect(preflight.headers['x-ratelimit-remaining']).toBe('0');
   await stopAll(fleet);
+});
+
+test('a thread that is blocked while the store answers admits exactly 120 of 200 for two proxies', async () => {
+  const address = readLimitsUrl(redis.url);
+  if (address === undefined) throw new Error('Redis has no address');
+  const timeoutMs = 20;
+  const counts = newLimitCounts();
+  const parts = {
+    address,
+    failure: 'local',
+    counts,
+    now,
+    log: pino({ level: 'silent' }),
+    timeoutMs,
+  } as const;
+  const proxies = await Promise.all([makeRedisLimiter(parts), makeRedisLimiter(parts)]);
+  await Promise.all(proxies.map((proxy) => proxy.start()));
+  const windows = proxies.map(() => makeRollingWindow(120));
+  const admitted: boolean[] = [];
+  for (let round = 0; round < 4; round++) {
+    const taken = Array.from({ length: 50 }, (_, i) => {
+      const window = windows[i % 2] as RollingWindow;
+      return proxies[i % 2]?.take([{ name: 'k1', window, limit: 120, isCounted: true }], now());
+    });
+    // After both have asked.
+    setImmediate(() => {
+      redis.answerAll();
+      const end = now() + 2 * timeoutMs;
+      while (now() < end);
+    });
+    for (const each of await Promise.all(taken)) admitted.push(each?.quota.admitted === true);
+  }
+  expect(admitted.filter(Boolean).length).toBe(120);
+  expect(counts[LIMIT_COUNTS.local]).toBe(0);
+  for (const proxy of proxies) proxy.stop();
 });
 
 test('a changed limit applies to what was counted before, and the metrics say who decided', async () => {
