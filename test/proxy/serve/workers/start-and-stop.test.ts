@@ -19,6 +19,7 @@ import {
   NEVER,
   type RunningProxy,
   send,
+  startLogged,
   startProxy,
   startProxyProgram,
   testKey,
@@ -54,7 +55,6 @@ const TWO_RESPONSES =
 
 test('SIGTERM ends a proxy with 0 after the requests under way; further signals, and SIGHUP, have no effect', async () => {
   const proxy = await startProxyProgram(await makeSampleSnapshots([key]));
-  // Without an access log, there is nothing to reopen.
   proxy.child.kill('SIGHUP');
   const underWay = await beginRequest(proxy.port);
   const ended = proxy.stop();
@@ -64,6 +64,15 @@ test('SIGTERM ends a proxy with 0 after the requests under way; further signals,
   expect(await underWay.complete()).toMatch(TWO_RESPONSES);
   expect(await ended).toBe(0);
   expect(proxy.log()).toContain('"msg":"stopped"');
+});
+
+test('SIGHUP does not end a proxy that starts', async () => {
+  const variables = { SNAPSHOTS_DIR: makeFolder(), PUBLIC_URL: '', PORT: '0', ADMIN_PORT: '0' };
+  const proxy = startLogged('proxy', [], variables);
+  await proxy.logged('PUBLIC_URL is not set');
+  proxy.child.kill('SIGHUP');
+  await proxy.logged('"msg":"listening"');
+  expect(await proxy.stop()).toBe(0);
 });
 
 test('a proxy that stops is not ready, but answers new connections until load balancers had time to notice', async () => {
