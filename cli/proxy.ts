@@ -12,15 +12,13 @@ import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
 import { assemble } from '../proxy/assemble.ts';
-import { checkLogFile } from '../proxy/serve/access-log/log-file.ts';
 import { VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
 import { prepareSite, SITE_VARIABLES } from '../site/site.ts';
 
 const USAGE = `cover-catalogue proxy
 
 Serves the API on HOST:PORT from the current generation in SNAPSHOTS_DIR, and
-health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT. On
-SIGHUP, it reopens ACCESS_LOG_FILE.
+health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -33,9 +31,6 @@ async function serve({ words, variables: readVariables }: Invocation): Promise<u
   const variables = readVariables();
   const environment = readEnvironment([...VARIABLES, ...SITE_VARIABLES], variables, {
     SNAPSHOTS_DIR: checkReadableFolder,
-    ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
-      if (sample !== 0) checkLogFile(file);
-    },
   });
   const log = makeLog(environment.LOG_LEVEL);
   if (!existsSync(environment.SNAPSHOTS_DIR)) {
@@ -51,8 +46,6 @@ async function serve({ words, variables: readVariables }: Invocation): Promise<u
     );
   }
   const proxy = await assemble(environment, log, { site: prepareSite(environment) });
-  // By default, this signal would end the proxy.
-  process.on('SIGHUP', proxy.accessLog.reopen);
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');

@@ -12,7 +12,7 @@ import { isGenerationId } from '../../lib/format/layout.ts';
 import { type Admission, type AdmissionParts, type Admit, makeAdmit } from '../admit/admission.ts';
 import { makeSlots } from '../admit/limits/slots.ts';
 import { type ApiRequest, BASE, splitTarget } from '../http/request.ts';
-import { respond } from '../http/resource.ts';
+import { type Resource, respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
@@ -22,7 +22,7 @@ import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
-import type { LaterResource, Resource } from './routes/route.ts';
+import type { LaterResource } from './routes/route.ts';
 import { type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
@@ -47,13 +47,8 @@ export interface ApiParts extends AdmissionParts {
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
-  /** Writes the access log; undefined if there is none. */
-  readonly logAccess?: LogAccess | undefined;
   readonly log: Logger;
 }
-
-/** Logs a request after it was answered. */
-export type LogAccess = (reply: Reply, status: number, milliseconds: number) => void;
 
 /** In bytes, of a request line without its end. */
 const LONGEST_LINE = 8 * 1024;
@@ -110,7 +105,6 @@ export class Api {
       isSent: false,
       refusal: undefined,
       bytes: 0,
-      snapshot: undefined,
     };
     try {
       if (early !== undefined) this.send(reply, early);
@@ -174,7 +168,6 @@ export class Api {
   /** Sends a resource, or 304 if the client already has it. */
   private sendResource(reply: Reply, resource: Resource) {
     const response = respond(resource, reply.request.head);
-    reply.snapshot = resource.snapshot;
     if (!(response instanceof Promise)) return this.send(reply, response);
     response.then((later) => this.send(reply, later)).catch((error) => this.fail(reply, error));
   }
@@ -200,7 +193,6 @@ export class Api {
       const made = makeDownload(download, request.head, request.method === 'HEAD');
       hasSlot = 'pieces' in made && take(key);
       if ('pieces' in made && !hasSlot) return this.send(reply, ERRORS.manyDownloads);
-      reply.snapshot = download.snapshot;
       if ('body' in made) return this.send(reply, made);
       const pieces = countBytes(made.pieces, reply);
       reply.isSent = true;
@@ -228,13 +220,11 @@ export class Api {
   /** Records that a request was answered. */
   private record(reply: Reply, status: number): void {
     const { key, route, refusal, bytes, startedAt } = reply;
-    const milliseconds = this.parts.now() - startedAt;
-    this.parts.counts.count(route, status, milliseconds, refusal);
+    this.parts.counts.count(route, status, this.parts.now() - startedAt, refusal);
     if (key !== undefined) {
       if (status === 304) key.usage.notModified++;
       key.usage.bytes += bytes;
     }
-    this.parts.logAccess?.(reply, status, milliseconds);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */

@@ -46,8 +46,6 @@ export const VARIABLES = {
   PORT: ['8080', parsePort],
   PROXY_THREADS: ['1', wholeNumber(1, 64)],
   TRUSTED_PROXIES: ['', parseAddresses],
-  ACCESS_LOG: ['off', parseAccessLog],
-  ACCESS_LOG_FILE: ['', String],
   DEFAULT_RATE_LIMIT: ['120', parseRate],
   ADDRESS_RATE_LIMIT: ['60', parseRate],
   LIMITS_URL: ['', parseLimitsUrl],
@@ -184,16 +182,6 @@ function readSmtpUrl(text: string): string | undefined {
 function parseApiKey(text: string): string {
   if (text === '' || /^cck_[0-9A-Za-z]{38}$/.test(text)) return text;
   throw new Error('must be an API key, such as cck_…, exactly as it was issued.');
-}
-
-/** @returns the share of requests that are logged, 0 to 1, or that only those with an error are */
-function parseAccessLog(text: string): number | 'errors' {
-  if (text === 'off') return 0;
-  if (text === 'errors') return text;
-  if (text === 'all') return 1;
-  const [, share] = /^1\/([1-9]\d{0,8})$/.exec(text) ?? [];
-  if (share !== undefined) return 1 / Number(share);
-  throw fault('off, errors, all, or a share of all requests such as 1/100', JSON.stringify(text));
 }
 
 export function parseWebAddress(text: string): string {

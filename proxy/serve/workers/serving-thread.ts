@@ -19,7 +19,6 @@ import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts
 import { HttpServer } from '../../http/server.ts';
 import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
-import { makeAccessLog } from '../access-log/access-log.ts';
 import { openSite, type Site } from '../open-site.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
@@ -38,9 +37,6 @@ export const VARIABLES = [
   'PUBLIC_URL',
   'SNAPSHOTS_DIR',
   'SNAPSHOT_DOWNLOADS',
-  'ACCESS_LOG',
-  // After ACCESS_LOG: without a log, its file is not checked.
-  'ACCESS_LOG_FILE',
   'LOG_LEVEL',
 ] as const;
 export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
@@ -68,8 +64,6 @@ export interface ThreadCounts {
 /** What a serving thread asks of the first thread. */
 export type FirstThread = {
   readonly readChanges: ReadChanges;
-  /** Takes whole lines for the access log. */
-  writeLines(text: string): void;
 };
 
 /** What the first thread asks of a serving thread. */
@@ -86,7 +80,7 @@ export type ServingThread = {
   serve(files: OpenedFiles): void;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
-  /** Stops listening. Resolves when the requests under way have ended, and are counted and logged. */
+  /** Stops listening. Resolves when the requests under way have ended, and are counted. */
   close(): Promise<void>;
 };
 
@@ -101,7 +95,6 @@ export async function makeServingThread(
     PROXY_THREADS: threads,
     TRUSTED_PROXIES: trustedProxies,
     PUBLIC_URL: publicUrl,
-    ACCESS_LOG: sample,
     LIMITS_URL: address,
     LIMITS_FAILURE: failure,
   } = environment;
@@ -124,7 +117,6 @@ export async function makeServingThread(
   let maintenance = 0;
   let generation: Generation | undefined;
   const current = () => generation;
-  const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
   const { handle: api } = new Api({
     current,
     keys,
@@ -136,7 +128,6 @@ export async function makeServingThread(
     maintenance: () => maintenance,
     counts: makeRequestCounts(counts.requests),
     readChanges: first.readChanges,
-    logAccess: sample === 0 ? undefined : accessLog.log,
     now,
     log,
   });
@@ -165,7 +156,6 @@ export async function makeServingThread(
     async close() {
       await closeServer(http, STOP_DEADLINE_MS);
       redis?.stop();
-      accessLog.flush();
       // Generations stay open: the other threads may still read from them.
     },
   };
