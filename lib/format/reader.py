@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from pathlib import Path
 
-VERSION = 6
+VERSION = 7
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i"}
 PATH = re.compile(r"(?:(?:games|covers|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
 
