@@ -12,9 +12,8 @@ import { makeUsageReport } from './admit/keys/report-key-usage.ts';
 import { makeChanges } from './api/changes/changes.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
-import type { Site } from './serve/open-site.ts';
 import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';
-import { startServingThreads } from './serve/workers/serving-threads.ts';
+import { type Composition, startServingThreads } from './serve/workers/serving-threads.ts';
 import { Snapshots } from './snapshot/snapshots.ts';
 
 /** How long load balancers have to notice that this proxy is not ready before it stops listening. */
@@ -36,10 +35,8 @@ const USAGE_FAULT = 'cannot report key usage; the proxy keeps serving as before'
 
 export type Intervals = typeof INTERVALS;
 
+/** What tests replace. */
 export interface Overrides {
-  /** What the proxy serves outside the base path of the API; by default, nothing. */
-  readonly site?: Site;
-  /** Tests replace it. */
   readonly intervals?: Intervals;
   /** How long Redis may take to answer. */
   readonly redisTimeoutMs?: number;
@@ -48,13 +45,14 @@ export interface Overrides {
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { site, intervals = INTERVALS, redisTimeoutMs }: Overrides = {},
+  composition: Composition,
+  { intervals = INTERVALS, redisTimeoutMs }: Overrides = {},
 ) {
   const { SNAPSHOTS_DIR: snapshotsDir } = environment;
   const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
     environment,
-    site,
+    composition,
     redisTimeoutMs,
     { readChanges: changes.read },
     log,

@@ -6,7 +6,7 @@ import type { Cover } from '../client/contract-types.ts';
 import { type Html, html } from '../lib/pages/html.ts';
 import { countOf } from '../lib/pages/shown-values.ts';
 import type { Resource } from '../proxy/http/resource.ts';
-import type { SiteParts } from '../proxy/serve/open-site.ts';
+import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
 import type { Generation } from '../proxy/snapshot/generation.ts';
 import {
   chooseExamples,

@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
-import type { Site, SiteParts } from '../proxy/serve/open-site.ts';
+import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
 import { makeExplorer, makeVisitorLimits } from './explore/explorer.ts';
 import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';
@@ -21,7 +21,8 @@ export const SITE_VARIABLES = [
   'DEFAULT_RATE_LIMIT',
 ] as const;
 
-interface SiteData {
+/** A site as the first thread prepares it for all serving threads: data that can be passed to another thread. */
+export interface SiteData {
   readonly publicUrl: string;
   /** Where the account pages are; '' if there are none. */
   readonly accountUrl: string;
@@ -33,10 +34,10 @@ interface SiteData {
 }
 
 /** @throws Error when a file of the program is missing */
-export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[number]>): Site {
+export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[number]>): SiteData {
   const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
   const facts = { publicUrl, defaultLimit: environment.DEFAULT_RATE_LIMIT };
-  const data: SiteData = {
+  return {
     publicUrl,
     accountUrl,
     explorerKey,
@@ -44,7 +45,6 @@ export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[num
     pages: makePages({ ...facts, hasExplorer: explorerKey !== '' }),
     visitors: makeVisitorLimits().memory,
   };
-  return { module: import.meta.url, data };
 }
 
 export function makeSite(
