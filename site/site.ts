@@ -1,14 +1,13 @@
 /**
- * The site of a proxy: what browsers see beside the API. Fixed pages are made once; the explorer calls the
- * API; the account pages are forwarded to their own process.
+ * The site of a proxy: what browsers see beside the API. Pages are made once for each generation; the explorer calls
+ * the API; the account pages are forwarded to their own process.
  */
 import type { Environment } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
 import { makeExplorer, makeVisitorLimits } from './explore/explorer.ts';
-import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';
-import { makePages, type SitePages } from './static/pages.ts';
+import { makePageFinder, makePages } from './pages.ts';
 import { makeSiteHandler } from './static/site-handler.ts';
 import { makeStatus } from './status.ts';
 
@@ -21,39 +20,25 @@ export const SITE_VARIABLES = [
   'DEFAULT_RATE_LIMIT',
 ] as const;
 
-/** A site as the first thread prepares it for all serving threads: data that can be passed to another thread. */
+/** What all serving threads make their site of: data that can be passed to another thread. */
 export interface SiteData {
-  readonly publicUrl: string;
-  /** Where the account pages are; '' if there are none. */
-  readonly accountUrl: string;
-  readonly explorerKey: string;
-  readonly snapshotsDir: string;
-  readonly pages: SitePages;
+  readonly environment: Environment<(typeof SITE_VARIABLES)[number]>;
   /** The limits of visitors of the explorer, which all threads share. */
   readonly visitors: SharedArrayBuffer;
 }
 
-/** @throws Error when a file of the program is missing */
-export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[number]>): SiteData {
-  const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
-  const facts = { publicUrl, defaultLimit: environment.DEFAULT_RATE_LIMIT };
-  return {
-    publicUrl,
-    accountUrl,
-    explorerKey,
-    snapshotsDir: environment.SNAPSHOTS_DIR,
-    pages: makePages({ ...facts, hasExplorer: explorerKey !== '' }),
-    visitors: makeVisitorLimits().memory,
-  };
+export function prepareSite(environment: SiteData['environment']): SiteData {
+  return { environment, visitors: makeVisitorLimits().memory };
 }
 
-export function makeSite(
-  { publicUrl, accountUrl, explorerKey, snapshotsDir, pages, visitors }: SiteData,
-  parts: SiteParts,
-): SiteHandler {
+/** @throws Error when a file of the program is missing */
+export function makeSite({ environment, visitors }: SiteData, parts: SiteParts): SiteHandler {
+  const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
+  const { SNAPSHOTS_DIR: snapshotsDir, DEFAULT_RATE_LIMIT: defaultLimit } = environment;
   const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
-  const pageAt = makeFilledPages(pages, parts, snapshotsDir, hasExplorer);
+  const pages = makePages({ publicUrl, defaultLimit, hasExplorer });
+  const pageAt = makePageFinder(pages, parts, snapshotsDir);
   const explorer = {
     ...parts,
     publicUrl,

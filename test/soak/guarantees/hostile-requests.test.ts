@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { makePages } from '#site/static/pages.ts';
+import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import { type Hostile, makeHostile } from '#test/soak/support/hostile/hostile.ts';
