@@ -4,26 +4,41 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { readArguments } from '../lib/program/arguments.ts';
-import { readEnvironment } from '../lib/program/environment/environment.ts';
+import { type Environment, readEnvironment } from '../lib/program/environment/environment.ts';
 import { makeCommand } from '../lib/program/failure.ts';
 import { checkReadableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
 import { assemble } from '../proxy/assemble.ts';
-import { checkLogFile } from '../proxy/serve/access-log/log-file.ts';
-import { VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
-import { prepareSite, SITE_CHECKS, SITE_VARIABLES } from '../site/site.ts';
+import { VARIABLES as PROXY_VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
+import type { Composition } from '../proxy/serve/workers/serving-threads.ts';
+import { makeSite, prepareSite, SITE_CHECKS, SITE_VARIABLES } from '../site/site.ts';
+import type { ServingThreadData } from './serving-thread.ts';
 
 const USAGE = `cover-catalogue proxy
 
 Serves the API on HOST:PORT from the current generation in SNAPSHOTS_DIR, and
-health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT. On
-SIGHUP, it reopens ACCESS_LOG_FILE.
+health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
+
+export const VARIABLES = [...PROXY_VARIABLES, ...SITE_VARIABLES] as const;
+
+/** The proxy with its site, in this thread or in others (`serving-thread.ts`). */
+export function compose(environment: Environment<(typeof VARIABLES)[number]>): Composition {
+  const site = prepareSite(environment);
+  return {
+    makeSite: (parts) => makeSite(site, parts),
+    startWorker(start) {
+      const workerData: ServingThreadData = { start, site };
+      return new Worker(new URL('./serving-thread.ts', import.meta.url), { workerData });
+    },
+  };
+}
 
 /** @returns the exit code if it cannot start; undefined if it serves */
 export const runProxy = makeCommand(serve, 'The proxy cannot start: ');
@@ -31,12 +46,9 @@ export const runProxy = makeCommand(serve, 'The proxy cannot start: ');
 async function serve({ words, variables: readVariables }: Invocation): Promise<undefined> {
   readArguments(USAGE, words);
   const variables = readVariables();
-  const environment = readEnvironment([...VARIABLES, ...SITE_VARIABLES], variables, {
+  const environment = readEnvironment(VARIABLES, variables, {
     ...SITE_CHECKS,
     SNAPSHOTS_DIR: checkReadableFolder,
-    ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
-      if (sample !== 0) checkLogFile(file);
-    },
   });
   const log = makeLog(environment.LOG_LEVEL);
   if (!existsSync(environment.SNAPSHOTS_DIR)) {
@@ -51,9 +63,7 @@ async function serve({ words, variables: readVariables }: Invocation): Promise<u
       'PUBLIC_URL is not set: the Link header and /openapi.json contain an address that only this machine can reach; set it to the address of the API',
     );
   }
-  const proxy = await assemble(environment, log, { site: prepareSite(environment) });
-  // By default, this signal would end the proxy.
-  process.on('SIGHUP', proxy.accessLog.reopen);
+  const proxy = await assemble(environment, log, compose(environment));
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');

@@ -6,7 +6,6 @@ import path from 'node:path';
 import { type Database, selectCount } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
 import { checkCatalogue, type OptionalSchema, TIMED_TABLES } from '../lib/database/schema.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts';
 import { isPack, REPORT } from '../lib/format/layout.ts';
 import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/format/manifest.ts';
 import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';
@@ -175,7 +174,6 @@ async function attempt(
       latest_cover_at: written.latest_cover_at,
       counts: { ...written.counts, left_out: found.total() },
       settings,
-      minisearch_options: MINISEARCH_OPTIONS_HASH,
       ...COLLATION_VERSIONS,
       files: written.files,
     };

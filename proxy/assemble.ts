@@ -1,7 +1,7 @@
 /**
  * Creates the parts of a proxy from its environment and connects them: the serving threads, and what the
- * first thread does for them: it polls the files in `SNAPSHOTS_DIR`, reports key usage, writes the access
- * log, and answers the admin address.
+ * first thread does for them: it polls the files in `SNAPSHOTS_DIR`, reports key usage, and answers the
+ * admin address.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -10,12 +10,10 @@ import { now } from '../lib/program/shared-clock.ts';
 import { makeKeyStore } from './admit/keys/key-store.ts';
 import { makeUsageReport } from './admit/keys/report-key-usage.ts';
 import { makeChanges } from './api/changes/changes.ts';
-import { openLogFile } from './serve/access-log/log-file.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
-import type { Site } from './serve/open-site.ts';
 import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';
-import { startServingThreads } from './serve/workers/serving-threads.ts';
+import { type Composition, startServingThreads } from './serve/workers/serving-threads.ts';
 import { Snapshots } from './snapshot/snapshots.ts';
 
 /** How long load balancers have to notice that this proxy is not ready before it stops listening. */
@@ -37,10 +35,8 @@ const USAGE_FAULT = 'cannot report key usage; the proxy keeps serving as before'
 
 export type Intervals = typeof INTERVALS;
 
+/** What tests replace. */
 export interface Overrides {
-  /** What the proxy serves outside the base path of the API; by default, nothing. */
-  readonly site?: Site;
-  /** Tests replace it. */
   readonly intervals?: Intervals;
   /** How long Redis may take to answer. */
   readonly redisTimeoutMs?: number;
@@ -49,17 +45,16 @@ export interface Overrides {
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { site, intervals = INTERVALS, redisTimeoutMs }: Overrides = {},
+  composition: Composition,
+  { intervals = INTERVALS, redisTimeoutMs }: Overrides = {},
 ) {
-  const { SNAPSHOTS_DIR: snapshotsDir, ACCESS_LOG: sample, ACCESS_LOG_FILE } = environment;
-  // Without a log, nothing is written, and the file is left alone.
-  const accessLog = openLogFile(sample === 0 ? '' : ACCESS_LOG_FILE, log);
+  const { SNAPSHOTS_DIR: snapshotsDir } = environment;
   const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
     environment,
-    site,
+    composition,
     redisTimeoutMs,
-    { readChanges: changes.read, writeLines: accessLog.write },
+    { readChanges: changes.read },
     log,
   );
   const snapshots = new Snapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
@@ -87,12 +82,9 @@ export async function assemble(
     keysFault: keysPoll.fault,
     maintenance,
     threads: await threads.all('counts'),
-    dropped: accessLog.dropped,
-    faults: () =>
-      [...polls, usagePoll].flatMap((each) => each.fault() ?? []).concat(accessLog.faults()),
+    faults: () => [...polls, usagePoll].flatMap((each) => each.fault() ?? []),
   });
   return {
-    accessLog,
     isStopping: () => isStopping,
     /** Reads each file now. Resolves when all threads serve what they say. */
     refresh: async () => void (await Promise.all(polls.map((each) => each.run()))),
@@ -119,7 +111,6 @@ export async function assemble(
       snapshots.close();
       await usagePoll.finish();
       await threads.end();
-      await accessLog.close();
       admin.close();
     },
   };

@@ -1,15 +1,14 @@
 /**
- * The site of a proxy: what browsers see beside the API. Fixed pages are made once; the explorer calls the
- * API; the account pages are forwarded to their own process.
+ * The site of a proxy: what browsers see beside the API. Pages are made once for each generation; the explorer calls
+ * the API; the account pages are forwarded to their own process.
  */
 import { isWellFormedKey } from '../lib/format/api-key.ts';
 import type { Environment, ValueChecks } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
-import type { Site, SiteParts } from '../proxy/serve/open-site.ts';
+import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
 import { makeExplorer, makeVisitorLimits } from './explore/explorer.ts';
-import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';
-import { makePages, type SitePages } from './static/pages.ts';
+import { makePageFinder, makePages } from './pages.ts';
 import { makeSiteHandler } from './static/site-handler.ts';
 import { makeStatus } from './status.ts';
 
@@ -29,39 +28,25 @@ export const SITE_CHECKS: ValueChecks<'EXPLORER_KEY'> = {
   },
 };
 
-interface SiteData {
-  readonly publicUrl: string;
-  /** Where the account pages are; '' if there are none. */
-  readonly accountUrl: string;
-  readonly explorerKey: string;
-  readonly snapshotsDir: string;
-  readonly pages: SitePages;
+/** What all serving threads make their site of: data that can be passed to another thread. */
+export interface SiteData {
+  readonly environment: Environment<(typeof SITE_VARIABLES)[number]>;
   /** The limits of visitors of the explorer, which all threads share. */
   readonly visitors: SharedArrayBuffer;
 }
 
-/** @throws Error when a file of the program is missing */
-export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[number]>): Site {
-  const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
-  const facts = { publicUrl, defaultLimit: environment.DEFAULT_RATE_LIMIT };
-  const data: SiteData = {
-    publicUrl,
-    accountUrl,
-    explorerKey,
-    snapshotsDir: environment.SNAPSHOTS_DIR,
-    pages: makePages({ ...facts, hasExplorer: explorerKey !== '' }),
-    visitors: makeVisitorLimits().memory,
-  };
-  return { module: import.meta.url, data };
+export function prepareSite(environment: SiteData['environment']): SiteData {
+  return { environment, visitors: makeVisitorLimits().memory };
 }
 
-export function makeSite(
-  { publicUrl, accountUrl, explorerKey, snapshotsDir, pages, visitors }: SiteData,
-  parts: SiteParts,
-): SiteHandler {
+/** @throws Error when a file of the program is missing */
+export function makeSite({ environment, visitors }: SiteData, parts: SiteParts): SiteHandler {
+  const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
+  const { SNAPSHOTS_DIR: snapshotsDir, DEFAULT_RATE_LIMIT: defaultLimit } = environment;
   const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
-  const pageAt = makeFilledPages(pages, parts, snapshotsDir, hasExplorer);
+  const pages = makePages({ publicUrl, defaultLimit, hasExplorer });
+  const pageAt = makePageFinder(pages, parts, snapshotsDir);
   const explorer = {
     ...parts,
     publicUrl,

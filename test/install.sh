@@ -12,9 +12,9 @@ install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-
   mariadb:mariadb-client mariadb-dump:mariadb-client redis-server:redis-server nginx:nginx \
   chromium:chromium openssl:openssl systemd-analyze:systemd curl:curl python3:python3
 [ -n "${SOAK-}" ] || exit 0
-# Prometheus, log rotation, and a systemd that boots in a container.
+# Prometheus, and a systemd that boots in a container.
 install_debian_packages promtool:prometheus \
-  prometheus-blackbox-exporter:prometheus-blackbox-exporter logrotate:logrotate \
+  prometheus-blackbox-exporter:prometheus-blackbox-exporter \
   systemd-nspawn:systemd-container dbus-daemon:dbus rclone:rclone aria2c:aria2 wget:wget
 [ "$SOAK" = full ] || exit 0
 # Images and containers.

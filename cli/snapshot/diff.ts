@@ -1,11 +1,17 @@
 /**
  * What differs between two generations, record by record and member by member, for operators. What only repeats the
- * change of another record is left out: a cover has the title of its game, a game the name of its platform.
+ * change of another record is left out: a cover has the title of its game, a game the name of its platform. A cover
+ * that has another game is a change of its own.
  */
 import type { Change } from '../../lib/format/difference-file.ts';
 import { encodeName } from '../../lib/format/difference-file.ts';
-import { findById, splitId } from '../../lib/format/index/ids.ts';
-import { platformOf, type RecordIndex } from '../../lib/format/index/record-index.ts';
+import { firstIndex } from '../../lib/format/index/arrays.ts';
+import { findById, type IdColumns, splitId } from '../../lib/format/index/ids.ts';
+import {
+  platformOf,
+  type RecordColumns,
+  type RecordIndex,
+} from '../../lib/format/index/record-index.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
 import { compareGenerations } from '../../lib/generations/compare.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
@@ -23,7 +29,7 @@ export interface RecordChange extends Pick<Change, 'kind' | 'id' | 'path'> {
   readonly members: readonly (readonly [name: string, before: unknown, after: unknown])[];
 }
 
-/** The member of a record that repeats another record. */
+/** The member of a record that repeats another record, as long as the record belongs to the same one. */
 const REPEATED = { platform: undefined, game: 'platform', cover: 'game' } as const;
 
 /** @returns the changes by kind and id */
@@ -34,8 +40,11 @@ export function* compareRecords(before: Side, after: Side): Generator<RecordChan
     else if (hashes.after === null) yield { change: 'removed', ...name, members: [] };
     else {
       const [old, fresh] = [before, after].map((side) => readRecord(side, name));
+      // A game on another platform has another path, so it is removed and added.
+      const isMoved = kind === 'cover' && gameOfCover(before, id) !== gameOfCover(after, id);
+      const repeated = isMoved ? undefined : REPEATED[kind];
       const members = [...changedMembers(old, fresh)].filter(
-        ([member]) => member.split('.', 1)[0] !== REPEATED[kind],
+        ([member]) => member.split('.', 1)[0] !== repeated,
       );
       if (members.length > 0) yield { change: 'changed', ...name, members };
     }
@@ -43,18 +52,34 @@ export function* compareRecords(before: Side, after: Side): Generator<RecordChan
 }
 
 /** Reads a record of a generation that has it. */
-function readRecord({ dir, index }: Side, { kind, id }: Pick<Change, 'kind' | 'id'>): unknown {
-  const { platforms } = index;
-  if (kind === 'platform') {
-    return parseExactly(platforms[index.platformBySlug.get(id) ?? -1].record);
-  }
-  const [columns, first, packOf] =
-    kind === 'game'
-      ? ([index.games, 'firstGame', gamesPack] as const)
-      : ([index.covers, 'firstCover', coversPack] as const);
-  const number = findById(columns, splitId(id) ?? [0, 0]) ?? -1;
-  const pack = packOf(platforms[platformOf(platforms, first, number)].slug);
-  return parseExactly(readPart(dir, pack, columns.byteOffset[number], columns.byteLength[number]));
+function readRecord(side: Side, { kind, id }: Pick<Change, 'kind' | 'id'>): unknown {
+  const { platforms, platformBySlug, games, covers } = side.index;
+  if (kind === 'platform') return parseExactly(platforms[platformBySlug.get(id) ?? -1].record);
+  if (kind === 'game') return readGame(side, numberOf(games, id));
+  const number = numberOf(covers, id);
+  const pack = coversPack(platforms[platformOf(platforms, 'firstCover', number)].slug);
+  return readAt(side.dir, pack, covers, number);
+}
+
+function readGame({ dir, index: { platforms, games } }: Side, number: number): unknown {
+  const pack = gamesPack(platforms[platformOf(platforms, 'firstGame', number)].slug);
+  return readAt(dir, pack, games, number);
+}
+
+/** The id, as JSON, of the game that a cover has in a generation. */
+function gameOfCover(side: Side, id: string): string {
+  const { games, covers } = side.index;
+  const cover = numberOf(covers, id);
+  const game = firstIndex(0, games.rank.length, (at) => games.firstCover[at + 1] > cover);
+  return JSON.stringify((readGame(side, game) as { readonly id: unknown }).id);
+}
+
+function numberOf(columns: IdColumns, id: string): number {
+  return findById(columns, splitId(id) ?? [0, 0]) ?? -1;
+}
+
+function readAt(dir: string, pack: string, { byteOffset, byteLength }: RecordColumns, at: number) {
+  return parseExactly(readPart(dir, pack, byteOffset[at], byteLength[at]));
 }
 
 /** The innermost values that differ. */

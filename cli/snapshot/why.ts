@@ -98,6 +98,12 @@ export async function explain(
   for (const name of names)
     for (const row of await ask((database) => findRows(database, name), [])) addNamed(row);
   if (subjects.size === 0) {
+    if (names.length === 0) {
+      const [number] = /\d+$/.exec(word) ?? ['901'];
+      throw new Error(
+        `${printable(word)} is not the path of a record: those are /platforms/PLATFORM, /games/PLATFORM/GAME and /covers/ID. To ask for a game or cover by its id, give the number alone, such as ${number}.`,
+      );
+    }
     const where = inDatabase === undefined ? '' : ', nor has the database';
     throw new Error(`No generation since ${oldest} has ${printable(word)}${where}.`);
   }
@@ -158,6 +164,7 @@ function readName(word: string): Name[] {
   if (list === 'covers') return splitId(first) ? [{ kind: 'cover', id: first }] : [];
   if (list === 'platforms') return [{ kind: 'platform', slug: first }];
   if (second !== undefined) return [{ kind: 'game', platform: first, slug: second }];
+  if (list !== undefined) return [];
   // The slug of a row that is left out may have any characters.
   const [, platform = '', slug] = /^([^/]+)\/(.+)$/.exec(word) ?? [];
   return [

@@ -5,7 +5,7 @@
 import { matching } from './json/values.ts';
 
 /** The version of the format that this code writes, and the only one that it reads. */
-export const FORMAT_VERSION = 6;
+export const FORMAT_VERSION = 7;
 
 // Inside `SNAPSHOTS_DIR`:
 export const CURRENT = 'current';

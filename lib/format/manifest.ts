@@ -60,8 +60,6 @@ const MEMBERS = {
   latest_cover_at: orNull(isString),
   counts: withMembers(COUNTS),
   settings: withMembers(SETTINGS),
-  /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
-  minisearch_options: isString,
   /** The version of ICU, whose collation sorted the titles; absent in the golden files of the tests, which any Node must read. */
   icu_version: orAbsent(isString),
   /** The version of Unicode that this ICU supports; absent like the one of ICU. */
@@ -117,12 +115,9 @@ export const LARGEST_MANIFEST = 1280 * 1024;
  * serve the same bytes, even if their sequence numbers differ.
  */
 export function contentHash(content: ManifestContent): string {
-  const { latest_cover_at, counts, settings, minisearch_options } = content;
+  const { latest_cover_at, counts, settings } = content;
   const files = sortedFiles(content.files);
-  return hash(
-    'sha256',
-    JSON.stringify([FORMAT_VERSION, latest_cover_at, counts, settings, minisearch_options, files]),
-  );
+  return hash('sha256', JSON.stringify([FORMAT_VERSION, latest_cover_at, counts, settings, files]));
 }
 
 /**
@@ -135,7 +130,7 @@ export function makeManifest(
   before: readonly DatedFile[] = [],
   now = Date.now(),
 ): Manifest {
-  const { latest_cover_at, counts, settings, minisearch_options } = content;
+  const { latest_cover_at, counts, settings } = content;
   const { icu_version, unicode_version } = content;
   return {
     format_version: FORMAT_VERSION,
@@ -144,7 +139,6 @@ export function makeManifest(
     latest_cover_at,
     counts,
     settings,
-    minisearch_options,
     icu_version,
     unicode_version,
     files: dateFiles(sortedFiles(content.files), before, now),

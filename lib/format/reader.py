@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from pathlib import Path
 
-VERSION = 6
+VERSION = 7
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i"}
 PATH = re.compile(r"(?:(?:games|covers|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
 
@@ -39,7 +39,7 @@ class Generation:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         if manifest["format_version"] != VERSION:
             raise ValueError(f"manifest.json has version {manifest['format_version']}, not {VERSION}")
-        hashed = ["format_version", "latest_cover_at", "counts", "settings", "minisearch_options", "files"]
+        hashed = ["format_version", "latest_cover_at", "counts", "settings", "files"]
         without_times = {**manifest, "files": [{k: file[k] for k in ("path", "size", "sha256")} for file in manifest["files"]]}
         text = json.dumps([without_times[key] for key in hashed], separators=(",", ":"), ensure_ascii=False)
         content = hashlib.sha256(text.encode()).hexdigest()

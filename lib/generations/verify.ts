@@ -5,7 +5,6 @@
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
 import { checkFilters, checkWords } from '../format/index/checks.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
 import { openSearchIndex } from '../format/index/search-index.ts';
 import { openTitles } from '../format/index/titles.ts';
@@ -63,11 +62,6 @@ export async function verifyAndOpen(
   const read = (name: string) => checks.read(dir, fileOf(name));
   const index = openIndex(manifest, read);
   checkCounts(manifest, index);
-  if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-    throw new Error(
-      'The search index was written with other rules for splitting words than those of this program.',
-    );
-  }
   const packs = index.platforms.flatMap(
     ({ slug, firstGame, games, firstCover, covers }): Pack[] => [
       { file: fileOf(gamesPack(slug)), columns: index.games, first: firstGame, count: games },

@@ -9,23 +9,11 @@ const MOST_HOPS = 20;
 
 /**
  * The address that a request is counted under: an IPv4 address, or the /64 of an IPv6 one, since a
- * single client commonly holds a whole /64. The parameters are those of {@link fullClientAddress}.
- */
-export function clientAddress(
-  socketAddress: string | undefined,
-  forwardedFor: string | undefined,
-  trusted: BlockList,
-): string {
-  const address = fullClientAddress(socketAddress, forwardedFor, trusted);
-  return isIP(address) === 6 ? prefix64(address) : address;
-}
-
-/**
- * The address of the client, without IPv4 mapping, zone and port; empty if it is not known.
+ * single client commonly holds a whole /64; empty if it is not known.
  * @param socketAddress the remote address of the connection; undefined once the connection is closed
  * @param forwardedFor the X-Forwarded-For header, with all of its lines joined by commas
  */
-export function fullClientAddress(
+export function clientAddress(
   socketAddress: string | undefined,
   forwardedFor: string | undefined,
   trusted: BlockList,
@@ -40,7 +28,7 @@ export function fullClientAddress(
       if (!isTrusted(address, trusted)) break;
     }
   }
-  return address;
+  return isIP(address) === 6 ? prefix64(address) : address;
 }
 
 /** Whether an address belongs to a trusted proxy. @param address without IPv4 mapping and port */

@@ -17,7 +17,6 @@ const PAUSE_MS = 100;
  */
 export function makeLog(level: string, base?: Readonly<Record<string, unknown>>): Logger {
   const form = {
-    // As in the access log.
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };

@@ -12,8 +12,12 @@ type Stop = (signal: NodeJS.Signals) => Promise<void>;
 let stop: Stop | undefined;
 let isStopping = false;
 
-/** Ends the program with exit code 0 on a signal, once its work has ended. Called before any work begins. */
+/**
+ * Ends the program with exit code 0 on SIGTERM or SIGINT, once its work has ended. SIGHUP has no effect: there is
+ * nothing to read again, and by default it would end the program. Called before any work begins.
+ */
 export function stopOnSignals(): void {
+  process.on('SIGHUP', () => {});
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, async (signal) => {
       if (isStopping) return;

@@ -12,7 +12,7 @@ import { isGenerationId } from '../../lib/format/layout.ts';
 import { type Admission, type AdmissionParts, type Admit, makeAdmit } from '../admit/admission.ts';
 import { makeSlots } from '../admit/limits/slots.ts';
 import { type ApiRequest, BASE, splitTarget } from '../http/request.ts';
-import { respond } from '../http/resource.ts';
+import { type Resource, respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import type { StoredFiles } from '../snapshot/stored-files.ts';
@@ -22,7 +22,7 @@ import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
-import type { LaterResource, Resource } from './routes/route.ts';
+import type { LaterResource } from './routes/route.ts';
 import { archiveDownload, type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
@@ -50,13 +50,8 @@ export interface ApiParts extends AdmissionParts {
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
-  /** Writes the access log; undefined if there is none. */
-  readonly logAccess?: LogAccess | undefined;
   readonly log: Logger;
 }
-
-/** Logs a request after it was answered. */
-export type LogAccess = (reply: Reply, status: number, milliseconds: number) => void;
 
 /** In bytes, of a request line without its end. */
 const LONGEST_LINE = 8 * 1024;
@@ -112,8 +107,6 @@ export class Api {
       route: 'none',
       isSent: false,
       refusal: undefined,
-      bytes: 0,
-      snapshot: undefined,
     };
     try {
       if (early !== undefined) this.send(reply, early);
@@ -181,7 +174,6 @@ export class Api {
   /** Sends a resource, or 304 if the client already has it. */
   private sendResource(reply: Reply, resource: Resource) {
     const response = respond(resource, reply.request.head);
-    reply.snapshot = resource.snapshot;
     if (!(response instanceof Promise)) return this.send(reply, response);
     response.then((later) => this.send(reply, later)).catch((error) => this.fail(reply, error));
   }
@@ -216,10 +208,7 @@ export class Api {
     const key = reply.key?.id;
     const { stored, hasRanges } = download;
     const made = makeDownload(download, request.head, request.method === 'HEAD');
-    if ('body' in made) {
-      reply.snapshot = stored.manifest.id;
-      return this.send(reply, made);
-    }
+    if ('body' in made) return this.send(reply, made);
     // The manifest has slots of its own: it is small, and all copying begins with it.
     const slots = this.slots[hasRanges ? 'snapshot_file' : 'snapshot'];
     if (!slots.take(key)) return this.send(reply, tryLater(ERRORS.manyDownloads, reply.quota));
@@ -227,10 +216,8 @@ export class Api {
     const isHeld = stored.hold(route === 'snapshot_archive');
     try {
       if (!isHeld) return this.send(reply, ERRORS.snapshotChanged);
-      reply.snapshot = stored.manifest.id;
-      const pieces = countBytes(made.pieces, reply);
       reply.isSent = true;
-      await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
+      await response.sendPieces(made, ownHeaders(reply));
       this.record(reply, made.status);
     } finally {
       if (isHeld) stored.release();
@@ -241,7 +228,6 @@ export class Api {
   /** Sends a response with the header fields that every response of the API has. */
   private send(reply: Reply, answer: Answer): void {
     reply.refusal = answer.refusal;
-    reply.bytes = reply.request.method === 'HEAD' ? 0 : answer.body.length;
     reply.response.send(answer, ownHeaders(reply));
     reply.isSent = true;
     this.record(reply, answer.status);
@@ -250,9 +236,7 @@ export class Api {
   /** Records that a request was answered. */
   private record(reply: Reply, status: number): void {
     const { route, refusal, startedAt } = reply;
-    const milliseconds = this.parts.now() - startedAt;
-    this.parts.counts.count(route, status, milliseconds, refusal);
-    this.parts.logAccess?.(reply, status, milliseconds);
+    this.parts.counts.count(route, status, this.parts.now() - startedAt, refusal);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */
@@ -261,14 +245,6 @@ export class Api {
     this.parts.log.error({ err: error, route, id }, 'a request failed');
     if (isSent) response.destroy();
     else this.send(reply, ERRORS.internal);
-  }
-}
-
-/** Passes the pieces of a body on, and adds their lengths to the bytes that were sent. */
-async function* countBytes(pieces: AsyncIterable<Buffer>, reply: Reply): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) {
-    reply.bytes += piece.length;
-    yield piece;
   }
 }
 

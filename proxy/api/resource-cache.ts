@@ -6,7 +6,8 @@
  */
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import type { Resource, RouteName } from './routes/route.ts';
+import type { Resource } from '../http/resource.ts';
+import type { RouteName } from './routes/route.ts';
 
 /** How many targets are remembered, each by its hash. A new target replaces the one in its slot. */
 const SLOTS = 8 * 1024;

@@ -33,15 +33,13 @@ export interface Reply {
   isSent: boolean;
   /** Why the request was refused, once it was. */
   refusal: Refusal | undefined;
-  /** How many bytes of a body were sent. */
-  bytes: number;
-  /** The id of the generation that the response comes from, once it was sent. */
-  snapshot: string | undefined;
 }
 
-/** The header fields that every response of the API has, with values of this request. */
-export function ownHeaders({ id, quota: { limit, remaining, resetSeconds } }: Reply): HeaderLines {
-  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${resetSeconds}\r\nX-Request-Id: ${id}\r\n`;
+/** The header fields that every response of the API has, with values of this request, and that of its key. */
+export function ownHeaders({ id, key, quota }: Reply): HeaderLines {
+  const { limit, remaining, resetSeconds } = quota;
+  const own = key === undefined ? '' : key.idHeader;
+  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${resetSeconds}\r\nX-Request-Id: ${id}\r\n${own}`;
 }
 
 /** A response that does not come from a generation. */

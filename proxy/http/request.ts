@@ -135,7 +135,7 @@ function decodeBasic(authorization: string): string {
   return encoded === undefined ? authorization : Buffer.from(encoded, 'base64').toString('latin1');
 }
 
-// Ids. An operator finds a request in the access log by its id. The client may choose it in `X-Request-Id`.
+// Ids. An operator finds a request in the logs by its id. The client may choose it in `X-Request-Id`.
 // Invariant: an id is short, needs no escaping anywhere, and does not contain an API key.
 
 const SHAPE = /^[A-Za-z0-9._-]{1,64}$/;

@@ -9,7 +9,6 @@
  */
 import { closeSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { MINISEARCH_OPTIONS_HASH } from '../../lib/format/index/minisearch-hash.ts';
 import { findOtherCollation, type Manifest } from '../../lib/format/manifest.ts';
 import { currentId, generationDir } from '../../lib/generations/generations.ts';
 import { makeHelper } from '../../lib/program/calls.ts';
@@ -187,12 +186,6 @@ function closeFiles({ descriptors, downloads }: Replaced): boolean {
 function report(manifest: Manifest, milliseconds: number, log: Logger): void {
   const { id, counts } = manifest;
   log.info({ snapshot: id, ...counts, milliseconds }, 'serving a generation');
-  if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-    log.warn(
-      { snapshot: id, node: process.version, unicode: process.versions.unicode },
-      'the generator splits titles into words by other rules (another version of Node?): searches may miss titles',
-    );
-  }
   const otherCollation = findOtherCollation(manifest);
   if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
 }

@@ -2,14 +2,15 @@
  * The pages under /docs: an overview, the guides and the reference.
  *
  * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, `{{defaultLimit}}` for
- * the limit of a key, and other names for examples of the catalogue (`examples.ts`). A test runs every example.
+ * the limit of a key, and other names for examples of a generation (`examples.ts`). A test runs every example.
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { type Link, renderPage } from '../../lib/pages/layout.ts';
 import { shownNumber } from '../../lib/pages/shown-values.ts';
 import type { Contract } from './contract.ts';
-import { type Heading, renderArticle } from './markdown.ts';
+import type { Shown } from './examples.ts';
+import { type Article, readArticle } from './markdown.ts';
 import { makeReference } from './reference.ts';
 
 /** The name of a guide, in its file and its address, and what it is about. */
@@ -34,38 +35,46 @@ interface GuideFacts {
 }
 
 /** A page in the list of all pages. */
-interface Entry extends Link {
+interface Entry extends Link, Omit<Article, 'title'> {
   /** What it is about, in one sentence. */
   readonly about: string;
-  readonly headings?: readonly Heading[];
 }
 
-const REFERENCE: Entry = {
+const REFERENCE = {
   path: '/docs/reference',
   text: 'API reference',
   about: 'Every endpoint, with code to copy and a form to try it',
 };
 
 /**
- * @returns the pages by their paths
+ * @returns functions that make the pages, by their paths
  * @throws Error if the file of a guide is missing or does not begin with a title
  */
-export function makeDocs(contract: Contract, facts: GuideFacts): ReadonlyMap<string, Html> {
-  const guides = Object.entries(GUIDES).map(([name, about]) => {
-    const { title, ...article } = renderArticle(guideText(name as GuideName, facts), name);
+export function makeDocs(
+  contract: Contract,
+  facts: GuideFacts,
+): ReadonlyMap<string, (shown: Shown) => Promise<Html>> {
+  const guides = Object.entries(GUIDES).map(([name, about]): Entry => {
+    const { title, ...article } = readArticle(guideText(name as GuideName, facts), name);
     return { ...article, path: `/docs/${name}`, text: title, about };
   });
-  const reference = { ...REFERENCE, ...makeReference(contract, facts.api) };
-  const entries = [...guides, reference];
+  const entries = [...guides, { ...REFERENCE, ...makeReference(contract, facts.api) }];
+  const start: Entry = {
+    path: '/docs',
+    text: 'Documentation',
+    about: 'Guides to the API of the cover catalogue, and its reference.',
+    headings: [],
+    render: async () => overview(entries),
+  };
   const links = [{ path: '/docs', text: 'Overview' }, ...entries];
-  const pages = entries.map((page, at) => {
-    const next = entries[at + 1];
-    const body = html`${page.body}${next && html`<p class="ruled">Next: <a href="${next.path}">${next.text}</a></p>`}`;
-    return { ...page, body };
+  const pages = [start, ...entries].map((page, at) => {
+    const next = at > 0 ? entries[at] : undefined;
+    const more = next && html`<p class="ruled">Next: <a href="${next.path}">${next.text}</a></p>`;
+    const make = async (shown: Shown) =>
+      docsPage(page, html`${await page.render(shown)}${more}`, links, facts);
+    return [page.path, make] as const;
   });
-  const about = 'Guides to the API of the cover catalogue, and its reference.';
-  const start = { path: '/docs', text: 'Documentation', about, body: overview(entries) };
-  return new Map([start, ...pages].map((page) => [page.path, docsPage(page, links, facts)]));
+  return new Map(pages);
 }
 
 /** The Markdown of a guide. */
@@ -80,7 +89,8 @@ export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): s
  * phone the list stands below the text, and a link leads to it.
  */
 function docsPage(
-  { path, text: title, about, body, headings = [] }: Entry & { readonly body: Html },
+  { path, text: title, about, headings }: Entry,
+  body: Html,
   pages: readonly Link[],
   { hasExplorer }: GuideFacts,
 ): Html {
@@ -112,7 +122,7 @@ function docsPage(
   });
 }
 
-function contentsList(headings: readonly Heading[]): Html | undefined {
+function contentsList(headings: Article['headings']): Html | undefined {
   if (headings.length === 0) return undefined;
   return html`<ul>${headings.map(
     ({ id, text, parts = [] }) => html`<li><a href="#${id}">${text}</a>${contentsList(parts)}</li>`,

@@ -1,19 +1,17 @@
 /**
- * The examples on the pages: names from the catalogue that is served, and what the API answers to calls with
- * them. Pages are made once, with a placeholder such as `{{game}}` for each name and `{{GET /stats}}` for each
- * response; these are filled in for each generation.
+ * What the pages show of a generation: names as examples, and what the API answers to calls with them. Pages that
+ * show any are made once for each generation.
  */
 import type { Body, Game } from '../../client/contract-types.ts';
 import { chainTo, listDifferences } from '../../lib/generations/differences.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
-import { type Html, html } from '../../lib/pages/html.ts';
 import type { ReadChanges } from '../../proxy/api/changes/changes.ts';
 import { makeFindRoute } from '../../proxy/api/routes/find-route.ts';
 import type { LaterResource } from '../../proxy/api/routes/route.ts';
 import { splitTarget } from '../../proxy/http/request.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 
-/** The examples of the contract, by their placeholders. Pages show them before the first generation. */
+/** The examples of the contract, by their names in the guides. Pages show them before the first generation. */
 const CONTRACT_EXAMPLES = {
   platform: 'snes',
   platformName: 'Super Nintendo Entertainment System',
@@ -33,10 +31,31 @@ const CONTRACT_EXAMPLES = {
 };
 export type Examples = Readonly<Record<keyof typeof CONTRACT_EXAMPLES, string>>;
 
-/** An example of the contract as a placeholder; any other text unchanged. */
-export function placeholderFor(example: string): string {
+/** What the pages show of one generation. */
+export interface Shown {
+  /** Undefined before the first one. It may be closed once a page waits for a response. */
+  readonly generation: Generation | undefined;
+  readonly examples: Examples;
+  /**
+   * What the API answers, with less of each list and text. The generation is read before the promise is returned.
+   * @param target the path after the base, with its query
+   */
+  readonly responseTo: (target: string) => Promise<string>;
+}
+
+export function showGeneration(
+  generation: Generation | undefined,
+  examples: Examples,
+  readChanges: ReadChanges,
+): Shown {
+  const responseTo = (target: string) => findResponse(target, generation, readChanges);
+  return { generation, examples, responseTo };
+}
+
+/** What stands for an example of the contract; any other text unchanged. */
+export function exampleFor(example: string, examples: Examples): string {
   const [name] = Object.entries(CONTRACT_EXAMPLES).find(([, value]) => value === example) ?? [];
-  return name === undefined ? example : `{{${name}}}`;
+  return name === undefined ? example : examples[name as keyof Examples];
 }
 
 /** How many of the games with the most covers are considered. */
@@ -102,46 +121,16 @@ function list(generation: Generation, target: string): readonly Game[] {
 const MOST_ITEMS = 2;
 const MOST_CHARACTERS = 120;
 
-/**
- * Fills in the names on a page. In an address, which is behind "=" or where the placeholder itself was
- * percent-encoded, a value is percent-encoded; elsewhere it is text.
- */
-export function fillInNames(page: string, examples: Examples): string {
-  const value = (name: string) => examples[name as keyof Examples];
-  return page
-    .replaceAll(/%7B%7B(\w+)%7D%7D|(?<==)\{\{(\w+)\}\}/g, (_, ...names) =>
-      encodeValue(value(names[0] ?? names[1])),
-    )
-    .replaceAll(/\{\{(\w+)\}\}/g, (unknown, name) =>
-      name in examples ? textOf(value(name)) : unknown,
-    );
-}
-
-/** Fills in the responses of a page whose names are filled in. */
-export async function fillInResponses(
-  page: string,
-  generation: Generation | undefined,
-  readChanges: ReadChanges,
-): Promise<string> {
-  const parts = page.split(/\{\{GET (\S+?)\}\}/);
-  const filled = parts.map(async (part, at) => {
-    if (at % 2 === 0) return part;
-    return textOf(await responseTo(part.replaceAll('&amp;', '&'), generation, readChanges));
+/** Fills in each name such as `{{game}}` in a text. Behind "=", in an address, a value is percent-encoded. */
+export function fillIn(text: string, examples: Examples): string {
+  return text.replaceAll(/(=?)\{\{(\w+)\}\}/g, (_, sign, name) => {
+    const value = examples[name as keyof Examples];
+    if (value === undefined) throw new Error(`There is no example with the name "${name}".`);
+    return sign === '' ? value : sign + encodeValue(value);
   });
-  return (await Promise.all(filled)).join('');
 }
 
-function textOf(value: string): string {
-  return withoutBraces(html`${value}`);
-}
-
-/** Markup in which no title can be mistaken for a placeholder. */
-export function withoutBraces(markup: Html): string {
-  return markup.toString().replaceAll('{', '&#123;');
-}
-
-/** What the API answers, with less of each list and text. */
-async function responseTo(
+async function findResponse(
   target: string,
   generation: Generation | undefined,
   readChanges: ReadChanges,

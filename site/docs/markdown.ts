@@ -10,6 +10,7 @@ import {
   type Language,
 } from '../../lib/pages/code-block.ts';
 import { type Html, html, trusted } from '../../lib/pages/html.ts';
+import { fillIn, type Shown } from './examples.ts';
 
 /** A heading of a page, with those below it. */
 export interface Heading {
@@ -25,29 +26,52 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   python: 'python',
 };
 
-const marked = new Marked({
-  renderer: {
-    heading({ tokens, depth, text }) {
-      const id = idOf(text);
-      return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
+/** @param fill replaces names such as `{{game}}`; the result is text, and never markup */
+function makeMarked(fill: (text: string) => string): Marked {
+  return new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        const id = idOf(text);
+        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
+      },
+      table(token) {
+        return `<div class="table">${Renderer.prototype.table.call(this, token)}</div>`;
+      },
+      link({ href, tokens }) {
+        // The contract refers to an operation by "#/operation/<id>", which is "#<id>" in the reference.
+        const address = href.replace(/^#\/\w+\//, '#');
+        return html`<a href="${address}">${trusted(this.parser.parseInline(tokens))}</a>`.toString();
+      },
+      // False stands for what marked makes of a token.
+      text(token) {
+        const isFilled = !('tokens' in token) && NAME.test(token.text);
+        return isFilled && html`${fill(token.text)}`.toString();
+      },
+      codespan({ text }) {
+        return NAME.test(text) && html`<code>${fill(text)}</code>`.toString();
+      },
     },
-    table(token) {
-      return `<div class="table">${Renderer.prototype.table.call(this, token)}</div>`;
-    },
-    link({ href, tokens }) {
-      // The contract refers to an operation by "#/operation/<id>", which is "#<id>" in the reference.
-      const address = href.replace(/^#\/\w+\//, '#');
-      return html`<a href="${address}">${trusted(this.parser.parseInline(tokens))}</a>`.toString();
-    },
-  },
-});
+  });
+}
+
+const NAME = /\{\{\w+\}\}/;
+const marked = makeMarked((text) => text);
+
+/** An article that shows examples of a generation. */
+export interface Article {
+  /** The text of the first heading. */
+  readonly title: string;
+  /** The headings of the second level. */
+  readonly headings: readonly Heading[];
+  /** Makes what follows the title. */
+  readonly render: (shown: Shown) => Promise<Html>;
+}
 
 /**
  * @param idPrefix a prefix of the ids of blocks of code; unique on the page
- * @returns the text of the first heading, what follows it, and the headings of the second level
  * @throws Error if the text does not begin with a heading of the first level
  */
-export function renderArticle(text: string, idPrefix: string) {
+export function readArticle(text: string, idPrefix: string): Article {
   const [title, ...tokens] = marked.lexer(text);
   if (title?.type !== 'heading' || title.depth !== 1) {
     throw new Error(`A text must begin with "# Title", not ${JSON.stringify(text.slice(0, 40))}.`);
@@ -57,12 +81,34 @@ export function renderArticle(text: string, idPrefix: string) {
       ? [{ id: idOf(token.text), text: token.text }]
       : [],
   );
-  return { title: title.text, headings, body: renderTokens(tokens, idPrefix) };
+  const runs = runsOf(tokens);
+  return { title: title.text, headings, render: (shown) => renderRuns(runs, idPrefix, shown) };
 }
 
-/** Renders Markdown without a title. @param idPrefix as for {@link renderArticle} */
+async function renderRuns(
+  runs: readonly Token[][],
+  idPrefix: string,
+  { examples, responseTo }: Shown,
+): Promise<Html> {
+  const fill = (text: string) => fillIn(text, examples);
+  const filling = makeMarked(fill);
+  const parts = runs.map(async (run, at) => {
+    if (!isCode(run)) return trusted(filling.parser(run));
+    const id = `${idPrefix}-${at + 1}`;
+    const blocks = run.map((block) => ({ ...block, text: fill(block.text) }));
+    const [, target] = CALL.exec(blocks[0].text) ?? [];
+    if (target === undefined) return code(blocks, id);
+    const response = responseTo(target);
+    return besideResponse(samples(blocks, id), id, await response);
+  });
+  return html`${await Promise.all(parts)}`;
+}
+
+/** Renders Markdown without a title and examples. @param idPrefix as for {@link readArticle} */
 export function renderMarkdown(text: string, idPrefix: string): Html {
-  return renderTokens(marked.lexer(text), idPrefix);
+  return html`${runsOf(marked.lexer(text)).map((run, at) =>
+    isCode(run) ? code(run, `${idPrefix}-${at + 1}`) : trusted(marked.parser(run)),
+  )}`;
 }
 
 /** Renders Markdown of one line, without a paragraph around it. */
@@ -71,30 +117,27 @@ export function renderLine(text: string): Html {
 }
 
 /** Blocks of code stay together until something else follows, or a language for the second time. */
-function renderTokens(tokens: readonly Token[], idPrefix: string): Html {
+function runsOf(tokens: readonly Token[]): Token[][] {
   const runs: Token[][] = [];
   for (const token of tokens.filter(({ type }) => type !== 'space')) {
     const run = runs.at(-1) ?? [];
-    const isCode = run[0]?.type === 'code' && token.type === 'code';
-    if (isCode && !run.some((each) => each.type === 'code' && each.lang === token.lang))
+    const goesOn = run[0]?.type === 'code' && token.type === 'code';
+    if (goesOn && !run.some((each) => each.type === 'code' && each.lang === token.lang))
       run.push(token);
     else runs.push([token]);
   }
-  return html`${runs.map((run, at) =>
-    run[0].type === 'code'
-      ? code(run as Tokens.Code[], `${idPrefix}-${at + 1}`)
-      : trusted(marked.parser(run)),
-  )}`;
+  return runs;
+}
+
+function isCode(run: readonly Token[]): run is Tokens.Code[] {
+  return run[0].type === 'code';
 }
 
 /** A call of the API, and nothing else: what the guides show the response to. */
 const CALL = /^curl -H "[^"]*" (?:\\\n {2})?'[^']*?\/api\/v1(\/[^']*)'$/;
 
-/** Code, and beside a single call its response. */
 function code(blocks: readonly Tokens.Code[], id: string): Html {
   const [{ text }] = blocks;
-  const [, target] = CALL.exec(text) ?? [];
-  if (target !== undefined) return besideResponse(samples(blocks, id), id, `{{GET ${target}}}`);
   return blocks.length === 1 ? codeBlock({ id, name: 'Example', text }) : samples(blocks, id);
 }
 

@@ -7,19 +7,19 @@ import { addressOf, type Call, callSamples } from '../../lib/pages/call-samples.
 import { codeSamples, responseBlock } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
-import { placeholderFor } from './examples.ts';
-import { type Heading, renderLine, renderMarkdown } from './markdown.ts';
+import { type Examples, exampleFor, type Shown } from './examples.ts';
+import { type Article, type Heading, renderLine, renderMarkdown } from './markdown.ts';
 
 /** An operation or an object. */
 interface Part extends Heading {
-  readonly body: Html;
+  readonly render: (shown: Shown) => Html | Promise<Html>;
 }
 
-/** @param api the address of the API, with the base path */
+/** What does not depend on examples is made here, since it takes a tenth of a second. @param api with the base path */
 export function makeReference(
   { tags, paths, components }: Contract,
   api: string,
-): { readonly body: Html; readonly headings: readonly Heading[] } {
+): Omit<Article, 'title'> {
   const sections = tags.map(({ name, description }) => ({
     id: name.toLowerCase(),
     text: name,
@@ -37,21 +37,26 @@ export function makeReference(
       .filter(([name, schema]) => hasSection({ ...schema, name }))
       .map(([name, schema]) => objectPart(name, schema)),
   });
-  const body = html`
+  const lead = html`
     <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
     <form class="needs-script" role="search" id="filter">
       <label for="words">Filter by endpoint, parameter or member</label>
       <input id="words" type="search" autocomplete="off" spellcheck="false">
       <p class="faint" role="status"></p>
-    </form>
-    ${sections.map(
-      ({ id, text, about, parts }) => html`<section aria-labelledby="${id}">
+    </form>`;
+  async function render(shown: Shown): Promise<Html> {
+    const made = sections.map(async ({ id, text, about, parts }) => {
+      const bodies = await Promise.all(parts.map((part) => part.render(shown)));
+      return html`<section aria-labelledby="${id}">
       <h2 id="${id}"><a class="anchor" href="#${id}">${text}</a></h2>
       <p>${about}</p>
-      ${parts.map((part) => part.body)}
-    </section>`,
-    )}`;
-  return { body, headings: sections };
+      ${bodies}
+    </section>`;
+    });
+    return html`${lead}
+    ${await Promise.all(made)}`;
+  }
+  return { render, headings: sections };
 }
 
 function objectPart(name: string, schema: Schema): Part {
@@ -61,7 +66,7 @@ function objectPart(name: string, schema: Schema): Part {
       ${renderMarkdown(schema.description ?? '', id)}
       ${properties(schema, id)}
     </section>`;
-  return { id, text: name, body };
+  return { id, text: name, render: () => body };
 }
 
 function operationPart(path: string, operation: Operation, api: string): Part {
@@ -69,37 +74,50 @@ function operationPart(path: string, operation: Operation, api: string): Part {
   const named = parameters.map((parameter) => [parameter.name, parameter] as const);
   const headers = named.filter(([, parameter]) => parameter.in === 'header');
   const others = named.filter(([, parameter]) => parameter.in !== 'header');
-  const call = exampleCall(path, parameters);
-  const body = html`<section class="operation columns ruled" data-part id="${id}" aria-labelledby="${id}-title">
-    <div>
+  const about = html`<div>
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
       <p><span class="state good">GET</span> <code>${path}</code></p>
       ${renderMarkdown(operation.description, id)}
       ${others.length > 0 && html`<h4>Parameters</h4>${memberList(others, id)}`}
       ${folded('Request headers', memberList(headers, id))}
       ${responses(operation)}
-    </div>
+    </div>`;
+  async function render({ examples, responseTo }: Shown): Promise<Html> {
+    const call = exampleCall(path, parameters, examples);
+    const response = call.path.startsWith('/snapshot/')
+      ? fileExample(operation, examples)
+      : await responseTo(addressOf(call, ''));
+    return html`<section class="operation columns ruled" data-part id="${id}" aria-labelledby="${id}-title">
+    ${about}
     <div>
       ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call, api))}
-      ${responseBlock(id, exampleResponse(call, operation))}
-      ${call.file === undefined && tryForm(call, api, parameters, id)}
+      ${responseBlock(id, response)}
+      ${call.file === undefined && tryForm(call, api, parameters, id, examples)}
     </div>
   </section>`;
-  return { id, text: summary, body };
+  }
+  return { id, text: summary, render };
 }
 
-/** A call with placeholders for the examples of the contract. */
-export function exampleCall(path: string, parameters: readonly Parameter[]): Call {
+/** A call with examples of a generation. */
+export function exampleCall(
+  path: string,
+  parameters: readonly Parameter[],
+  examples: Examples,
+): Call {
   const values = (place: Parameter['in']) => {
-    const given = parameters.filter((each) => each.in === place && exampleOf(each) !== '');
-    return Object.fromEntries(given.map((each) => [each.name, exampleOf(each)]));
+    const named = parameters
+      .filter((each) => each.in === place)
+      .map((each) => [each.name, exampleOf(each, examples)] as const);
+    return Object.fromEntries(named.filter(([, value]) => value !== ''));
   };
   const file = path === '/snapshot/archive' ? { file: 'snapshot.tar' } : {};
   return { path, pathValues: values('path'), query: values('query'), ...file };
 }
 
-function exampleOf({ example, required, schema }: Parameter): string {
-  return placeholderFor(String(example ?? (required === true ? (schema.examples?.[0] ?? '') : '')));
+function exampleOf({ example, required, schema }: Parameter, examples: Examples): string {
+  const text = String(example ?? (required === true ? (schema.examples?.[0] ?? '') : ''));
+  return exampleFor(text, examples);
 }
 
 interface Member {
@@ -155,24 +173,34 @@ function success(
       ${folded(`Response headers${status === '200' ? '' : ` with ${status}`}`, memberList(fields, id))}`;
 }
 
-/** The response to the call, or an example of the contract for a file. */
-function exampleResponse(call: Call, { responses }: Operation): string {
-  if (!call.path.startsWith('/snapshot/')) return `{{GET ${addressOf(call, '')}}}`;
+/** The response to the call of a file: an example of the contract. */
+function fileExample({ responses }: Operation, examples: Examples): string {
   const [first] = Object.values(responses['200']?.content?.['application/json']?.examples ?? {});
   const named = (_: string, value: unknown) =>
-    typeof value === 'string' ? value.split('/').map(placeholderFor).join('/') : value;
+    typeof value === 'string'
+      ? value
+          .split('/')
+          .map((part) => exampleFor(part, examples))
+          .join('/')
+      : value;
   return JSON.stringify(first?.value ?? 'The bytes of the file', named, 2);
 }
 
 /** Not shown without scripts, because only a script can add the key to a request. */
-function tryForm(call: Call, api: string, parameters: readonly Parameter[], id: string): Html {
+function tryForm(
+  call: Call,
+  api: string,
+  parameters: readonly Parameter[],
+  id: string,
+  examples: Examples,
+): Html {
   return html`<details class="card needs-script">
       <summary>Try it</summary>
       <form data-try="${call.path}" data-shown="${addressOf(call, api)}">
         <div class="field"><label for="${id}-key">API key</label>
         <input id="${id}-key" data-key type="password" autocomplete="off" spellcheck="false" aria-describedby="${id}-hint"></div>
         <p class="faint" id="${id}-hint">It stays in this tab. <a href="/account/api-keys">Get a key</a></p>
-        ${parameters.map((parameter) => field(parameter, `${id}-try-${parameter.name}`))}
+        ${parameters.map((parameter) => field(parameter, exampleOf(parameter, examples), `${id}-try-${parameter.name}`))}
         <button>Send request</button>
         <p class="faint" role="status"></p>
         <div class="code" hidden><pre tabindex="0" role="group" aria-label="Response to your request"><code id="${id}-result"></code></pre></div>
@@ -180,13 +208,13 @@ function tryForm(call: Call, api: string, parameters: readonly Parameter[], id: 
     </details>`;
 }
 
-function field(parameter: Parameter, id: string): Html {
+function field(parameter: Parameter, example: string, id: string): Html {
   const { name, in: place, required = false, schema } = parameter;
   const options = schema.enum?.map(String);
   return html`<div class="field"><label for="${id}"><code>${name}</code>${required && html` <span class="faint">required</span>`}</label>
         ${
           options === undefined
-            ? html`<input id="${id}" name="${name}" data-in="${place}" value="${exampleOf(parameter)}" autocomplete="off" spellcheck="false"${required && html` required`}>`
+            ? html`<input id="${id}" name="${name}" data-in="${place}" value="${example}" autocomplete="off" spellcheck="false"${required && html` required`}>`
             : html`<select id="${id}" name="${name}" data-in="${place}"><option value=""></option>${options.map((option) => html`<option>${option}</option>`)}</select>`
         }</div>`;
 }

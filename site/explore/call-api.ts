@@ -1,6 +1,6 @@
 /**
  * Calls the API from within the process. Such a call is a request like any other: it needs a key, counts
- * towards its limit, and appears in the metrics and the access log. Only the network is left out.
+ * towards its limit, and appears in the metrics. Only the network is left out.
  */
 import { type ApiRequest, type RequestHead, readHead } from '../../proxy/http/request.ts';
 import type { ApiHandler } from '../../proxy/http/response.ts';

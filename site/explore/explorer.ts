@@ -28,6 +28,7 @@ import { HTML, makePage, pageResource, uncachedPage } from '../static/page-respo
 import type { Answer } from '../static/site-handler.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';
+import { csvLine } from './csv.ts';
 import { matchPage } from './match-page.ts';
 import { explorerPage, originOf, type PageContext, previewOf } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
@@ -143,9 +144,8 @@ function csvOf(text: string): string {
     const image = previewOf(cover);
     return { ...(platform && { platform: platform.slug }), ...Object.fromEntries(values), image };
   });
-  const quote = (value: unknown) => `"${String(value ?? '').replaceAll('"', '""')}"`;
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
-  return lines.map((values) => `${values.map(quote).join(',')}\r\n`).join('');
+  return lines.map((values) => `${csvLine(values)}\r\n`).join('');
 }
 
 /** For how long a visitor must wait for a page; 0 if the page is admitted. */

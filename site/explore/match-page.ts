@@ -7,6 +7,7 @@ import type { Game, MatchItem } from '../../client/contract-types.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
 import { MATCH, type MatchView, pathOf, searchPath } from './address.ts';
+import { csvLine } from './csv.ts';
 import { apiCall, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 const SMALL = { sizes: '56px', width: 56 };
@@ -19,6 +20,9 @@ const KINDS = {
   chosen: ['chosen by you', 'good'],
   none: ['not found', 'bad'],
 } as const;
+
+/** What is known of a name, for programs. */
+const COLUMNS = ['name', 'match', 'platform', 'slug', 'title', 'cover', 'candidates'] as const;
 
 /** @param items undefined without names: then the page has only the form */
 export function matchPage(
@@ -41,7 +45,7 @@ ${matchForm(view, context)}
     <button type="button" class="quiet small" value="csv">Copy as CSV</button>
     <button type="button" class="quiet small" value="sh">Download fronts with curl</button>
   </p>
-  <div class="table" tabindex="0" role="region" aria-label="Matches"><table>
+  <div class="table" tabindex="0" role="region" aria-label="Matches"><table data-csv="${csvLine(COLUMNS)}">
     <thead><tr><th scope="col">Cover</th><th scope="col">File</th><th scope="col">Game</th></tr></thead>
     <tbody id="matches">${items.map((item) => matchRow(item, view.platform, context.imageOrigin))}</tbody>
   </table></div>`
@@ -87,8 +91,8 @@ function matchRow(row: Row, platform: string | undefined, origin: string | undef
   const [label, kind] = KINDS[match ?? 'none'];
   const image = game?.cover ? coverImage(game.cover, { ...SMALL, origin }) : undefined;
   const others = candidates.map((each) => each.game);
-  // What the script copies, in the order of the columns.
-  const result = {
+  // What the script copies.
+  const result: Record<(typeof COLUMNS)[number], unknown> = {
     name,
     match,
     platform: game?.platform.slug ?? null,
@@ -97,13 +101,14 @@ function matchRow(row: Row, platform: string | undefined, origin: string | undef
     cover: game?.cover?.files[0]?.url ?? null,
     candidates: others.map(({ platform, slug }) => `${platform.slug}/${slug}`),
   };
+  const line = csvLine(COLUMNS.map((name) => result[name]));
   const choose = (other: Game) => {
     if (match === 'chosen') return undefined;
     const chosen: Row = { ...row, match: 'chosen', game: other };
     return html` <button type="button" class="quiet small needs-script" data-choose>Choose<span class="unseen"> ${other.title}</span></button><template><table><tbody>${matchRow(chosen, platform, origin)}</tbody></table></template>`;
   };
   const search = searchPath({ platform, q: (read?.title ?? name).slice(0, 100) });
-  return html`<tr data-result="${JSON.stringify(result)}">
+  return html`<tr data-result="${JSON.stringify(result)}" data-csv="${line}">
   <td>${image}</td>
   <th scope="row">${name}</th>
   <td>${game !== null && gameLink(game)} <span class="state ${kind}">${label}</span>

@@ -28,8 +28,8 @@ const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
 const template = await makeSampleSnapshots();
 const url = await makeSampleSqlite();
 const database = await openDatabase(url);
-const [[gone, goneFile], [kept, keptFile]] = (await database.rows(
-  `SELECT c.id, MIN(path) FROM covers c JOIN cover_files ON cover_id = c.id WHERE status = 'approved' AND game_id = (SELECT id FROM ${CHRONO}) GROUP BY c.id LIMIT 2`,
+const [[gone, goneFile], [kept, keptFile], [moved]] = (await database.rows(
+  `SELECT c.id, MIN(path) FROM covers c JOIN cover_files ON cover_id = c.id WHERE status = 'approved' AND game_id = (SELECT id FROM ${CHRONO}) GROUP BY c.id LIMIT 3`,
 )) as [number, string][];
 await database.close();
 await change(
@@ -38,6 +38,7 @@ await change(
   "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
   `UPDATE covers SET status = 'rejected' WHERE id = ${gone}`,
   `UPDATE games SET title = 'Trigger', developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
+  `UPDATE covers SET game_id = 900001 WHERE id = ${moved}`,
 );
 await generate(url, template);
 let dir = template;
@@ -112,10 +113,13 @@ describe('verbs that read', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toContain('+ /games/snes/a-new-game');
     expect(lines).toContain(
-      '~ /games/snes/chrono-trigger  title: "Chrono Trigger" → "Trigger", developer: "Square" → "Someone else", cover_count: 7 → 6',
+      '~ /games/snes/chrono-trigger  title: "Chrono Trigger" → "Trigger", developer: "Square" → "Someone else", cover_count: 7 → 5',
     );
     expect(lines).toContain('+ /covers/900002');
-    expect(lines.filter((line) => / \/(?:games|covers)\//.test(line))).toHaveLength(4);
+    expect(lines).toContain(
+      `~ /covers/${moved}  game.slug: "chrono-trigger" → "a-new-game", game.title: "Chrono Trigger" → "A New Game"`,
+    );
+    expect(lines.filter((line) => / \/(?:games|covers)\//.test(line))).toHaveLength(5);
     expect(lines.filter((line) => line.startsWith('- /covers/'))).toEqual([`- /covers/${gone}`]);
     const back = JSON.parse((await snapshot('diff', second, '1', '--json')).stdout);
     expect(back).toMatchObject({ from: second, to: first });
@@ -197,6 +201,15 @@ describe('verbs that read', () => {
       1,
       expect.stringContaining(`No generation since ${first} has /covers/424242.`),
     ]);
+    for (const [word, number] of [
+      ['/games/900001', '900001'],
+      ['/covers/gone', '901'],
+    ])
+      expect((await snapshot('why', word)).stderr).toMatch(
+        new RegExp(
+          `\n${word} is not the path of a record: .*the number alone, such as ${number}\\.\n$`,
+        ),
+      );
   });
 });
 

@@ -95,7 +95,7 @@ function manifestWith(name: string): object {
   const file = { path: name, size: 1, sha256: 'a'.repeat(64) };
   const counts = { platforms: 0, games: 0, covers: 0, cover_files: 0, left_out: 0 };
   const settings = { site_url: '', site_language: '', files_url: '' };
-  const content = { latest_cover_at: null, counts, settings, minisearch_options: '' };
+  const content = { latest_cover_at: null, counts, settings };
   return makeManifest({ ...content, files: [file] }, 1);
 }
 

@@ -9,7 +9,7 @@ import path, { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { hashKey } from '#lib/format/api-key.ts';
-import { makePages } from '#site/static/pages.ts';
+import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
 import { readContract } from '#test/support/openapi.ts';

@@ -1,7 +1,7 @@
 /** The pages outside the API in a real browser, for the tests of each run and for the soak. */
 import type { Page } from 'playwright-core';
 import { beforeEach, expect } from 'vitest';
-import { makePages } from '#site/static/pages.ts';
+import { makePages } from '#site/pages.ts';
 import { startExplorer } from '#test/site/explore/explored.ts';
 import {
   axeFaults,
@@ -19,10 +19,7 @@ const LARGEST_SHIFT = 0.01;
 
 const site = makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true });
 /** The paths of all HTML pages. */
-export const PAGES = [
-  ...[...site].flatMap(([path, { content }]) => (content.startsWith('<!') ? [path] : [])),
-  '/no-such-page',
-];
+export const PAGES = [...[...site.keys()].filter((path) => !/[.]\w+$/.test(path)), '/no-such-page'];
 
 /** Serves the site during a test file, with a new visitor for each test. */
 export async function visitSite(key: TestKey) {

@@ -1,8 +1,6 @@
 /**
  * Words that count as the same word: numerals, years, short forms of the words that titles shorten, and
  * spellings of the long "o" in romanised Japanese.
- *
- * This file also runs in browsers, as a part of the client (`client/`).
  */
 
 const UNITS = ['', 'i', 'ii', 'iii', 'iv', 'v', 'vi', 'vii', 'viii', 'ix'];

@@ -3,8 +3,6 @@
  * (kSimplifiedVariant, kTraditionalVariant, kZVariant, kJinmeiyoKanji; Unicode License v3), for the characters of
  * JIS X 0208, GB 2312 and the first level of Big5. Unihan lacks 151 old forms of Jōyō kanji, which are those of
  * OpenCC's JPShinjitaiCharacters (Apache-2.0), and "鬪", which is in the official table.
- *
- * This file also runs in browsers, as a part of the client (`client/`).
  */
 
 /** Pairs: a form, and the character that stands for it. */

@@ -9,8 +9,6 @@
  *
  * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
  * dots are one word ("S.T.A.L.K.E.R.").
- *
- * This file also runs in browsers, as a part of the client (`client/`).
  */
 import { isNumeral } from './equal-words.ts';
 import { KANJI } from './kanji.ts';

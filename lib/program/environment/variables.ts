@@ -47,8 +47,6 @@ export const VARIABLES = {
   PORT: ['8080', parsePort],
   PROXY_THREADS: ['1', wholeNumber(1, 64)],
   TRUSTED_PROXIES: ['', parseAddresses],
-  ACCESS_LOG: ['off', parseAccessLog],
-  ACCESS_LOG_FILE: ['', String],
   DEFAULT_RATE_LIMIT: ['120', parseRate],
   ADDRESS_RATE_LIMIT: ['60', parseRate],
   LIMITS_URL: ['', parseLimitsUrl],
@@ -142,19 +140,6 @@ function readSmtpUrl(text: string): string | undefined {
   // A path or a fragment is usually the rest of a password that was not percent-encoded.
   const isWhole = ['', '/'].includes(pathname) && hash === '';
   return /^smtps?:$/.test(protocol) && hostname !== '' && isWhole ? text : undefined;
-}
-
-/** @returns the share of requests that are logged, 0 to 1, or that only those with an error are */
-function parseAccessLog(text: string): number | 'errors' {
-  if (text === 'off') return 0;
-  if (text === 'errors') return text;
-  if (text === 'all') return 1;
-  const [, share] = /^1\/([1-9]\d{0,8})$/.exec(text) ?? [];
-  if (share !== undefined) return 1 / Number(share);
-  throw notAllowed(
-    'off, errors, all, or a share of all requests such as 1/100',
-    JSON.stringify(text),
-  );
 }
 
 function parseOptionalWebAddress(text: string): string {

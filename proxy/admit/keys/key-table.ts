@@ -8,6 +8,7 @@ import { hashKey, isWellFormedKey } from '../../../lib/format/api-key.ts';
 import type { Usage } from '../../../lib/format/key-usage-file.ts';
 import type { DecidedState, KeyEntry } from '../../../lib/format/keys-file.ts';
 import { getOrAdd } from '../../../lib/program/get-or-add.ts';
+import type { HeaderLines } from '../../http/response.ts';
 import { RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -25,6 +26,8 @@ export interface KeyRecord {
   readonly id: number;
   /** The name of its window in Redis. */
   readonly windowName: string;
+  /** The field of its responses that names it in the log of a server in front. */
+  readonly idHeader: HeaderLines;
   state: DecidedState;
   /** When an old key stops working, in milliseconds of the wall clock; undefined for any other key. */
   endsAt: number | undefined;
@@ -67,7 +70,8 @@ export function makeKeyTable(): KeyTable {
     if (known === undefined || known.id !== id) {
       const window = new RollingWindow(memory);
       const usage = getOrAdd(usageById, id, () => ({ ...UNUSED }));
-      return { id, windowName: `k${id}`, state, endsAt, limit, window, usage };
+      const idHeader = `X-Key-Id: ${id}\r\n`;
+      return { id, windowName: `k${id}`, idHeader, state, endsAt, limit, window, usage };
     }
     Object.assign(known, { state, endsAt, limit });
     if (known.window.memory !== memory) known.window = new RollingWindow(memory);

@@ -7,7 +7,7 @@ import { totalPages } from '../../../lib/format/pack.ts';
 import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { Step } from '../../find/search/query.ts';
 import { type ApiRequest, BASE } from '../../http/request.ts';
-import { type Resource as HttpResource, makeResource } from '../../http/resource.ts';
+import { makeResource, type Resource } from '../../http/resource.ts';
 import { headerLines, JSON_TYPE } from '../../http/response.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { Page } from '../bodies.ts';
@@ -92,11 +92,6 @@ export const CACHING =
   headerLines('Cache-Control: private, no-cache', 'Vary: Accept-Encoding') + CORS;
 const KIND = { ok: CACHING + headerLines(`Content-Type: ${JSON_TYPE}`), notModified: CACHING };
 
-export interface Resource extends HttpResource {
-  /** The id of the generation that it comes from. */
-  readonly snapshot: string;
-}
-
 /**
  * @param link the Link header of a paginated list: ASCII without control characters
  * @param searchMatch the X-Search-Match header of a search
@@ -110,7 +105,7 @@ export function makeJsonResource(
   let headers = `X-Snapshot: ${snapshot}\r\n`;
   if (link !== undefined) headers += `Link: ${link}\r\n`;
   if (searchMatch !== undefined) headers += `X-Search-Match: ${searchMatch}\r\n`;
-  return { ...makeResource({ kind: KIND, hash: hexOf(hash), headers, body: bytes }), snapshot };
+  return makeResource({ kind: KIND, hash: hexOf(hash), headers, body: bytes });
 }
 
 // The Link header of a page (RFC 8288).

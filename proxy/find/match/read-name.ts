@@ -52,8 +52,9 @@ const SQUARE_REGION = /^(?:[UEJ]|US|EU|JP|UK|.{3,})$/;
 /** Of the titles with tags, those with the fewest. */
 const MOST_WITH_TAGS = 6;
 const HACK = /\bhack\)/i;
+/** DVD5 and DVD9 are kinds of discs. */
 const DISC =
-  /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
+  /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd(?!-?[59](?!\d))|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
 const YEAR = /^((?:19|20)[\dx]{2})(?:-[\dx]{2}){0,2}$/;
 const VERSION =
   /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;

@@ -33,7 +33,7 @@ export const STATUS_WORDS: ReadonlySet<string> = new Set(
     ntsc pal secam mono stereo color rgb vga cga ega ste st ocs ecs aga 16k 32k 48k 64k 128k 256k 512k
     taikenban trial jitsuenban hibaihin mirai genteiban shokai
     sets bundle alternative undumped bad dump overdump fixed patched cracked trainer translated
-    jamma japanese english install installer program data boot user save scenario character game
+    dvd5 dvd9 dvd-5 dvd-9 jamma japanese english install installer program data boot user save scenario character game
   `),
 );
 

@@ -17,12 +17,7 @@ import { BUCKETS, type RequestTotals, sumRequestCounts } from '../../api/request
 import type { ThreadCounts } from '../workers/serving-thread.ts';
 import { type ProxyState, readState, type StateParts } from './state.ts';
 
-interface AdminParts extends StateParts {
-  /** How many lines of the access log were dropped. */
-  readonly dropped: () => number;
-}
-
-export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
+export function makeProxyAdmin(parts: StateParts): ProgramAdmin {
   const { environment: settings, threads, snapshots } = parts;
   const readTotals = () => sumRequestCounts(threads.map((each) => each.requests));
   let state: ProxyState;
@@ -40,8 +35,6 @@ export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
   const connections = threads.map((each) => each.connections);
   addConnectionMetrics(registry, 'api', connections);
   if (settings.LIMITS_URL !== undefined) addLimitMetrics(registry, threads);
-  const lost = 'Lines of the access log that were dropped';
-  addCounter(registry, 'access_log_dropped_total', lost, parts.dropped);
   const swaps = 'Generations that came into service';
   addCounter(registry, 'snapshot_swaps_total', swaps, () => snapshots.swaps());
   const counted = (name: 'games' | 'covers') => () => snapshots.current()?.counts[name];

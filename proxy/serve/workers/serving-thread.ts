@@ -3,11 +3,14 @@
  * one port. Limits, counts and the files of generations are in memory that they share. The first thread
  * gives them keys and generations. With PROXY_THREADS=1, it serves itself.
  */
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, BlockList } from 'node:net';
+import { parentPort } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { makeCalls } from '../../../lib/program/calls.ts';
 import { mostConnections, newConnectionCells } from '../../../lib/program/connections.ts';
 import type { Environment } from '../../../lib/program/environment/environment.ts';
 import { closeServer, listen } from '../../../lib/program/listen.ts';
+import { makeLog } from '../../../lib/program/log.ts';
 import { now } from '../../../lib/program/shared-clock.ts';
 import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/key-table.ts';
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
@@ -16,12 +19,16 @@ import { takeLocally } from '../../admit/limits/rolling-window.ts';
 import type { ReadChanges } from '../../api/changes/changes.ts';
 import { Api } from '../../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
-import { HttpServer } from '../../http/server.ts';
-import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
+import { toResponder } from '../../http/node-response.ts';
+import { type ApiHandler, prepareError } from '../../http/response.ts';
+import { HttpServer, type SiteHandler } from '../../http/server.ts';
+import {
+  type CurrentGeneration,
+  type Generation,
+  makeGeneration,
+} from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
 import type { StoredFiles } from '../../snapshot/stored-files.ts';
-import { makeAccessLog } from '../access-log/access-log.ts';
-import { openSite, type Site } from '../open-site.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
@@ -39,12 +46,29 @@ export const VARIABLES = [
   'PUBLIC_URL',
   'SNAPSHOTS_DIR',
   'SNAPSHOT_DOWNLOADS',
-  'ACCESS_LOG',
-  // After ACCESS_LOG: without a log, its file is not checked.
-  'ACCESS_LOG_FILE',
   'LOG_LEVEL',
 ] as const;
 export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
+
+/** Makes what a thread serves outside the base path of the API. */
+export type MakeSite = (parts: SiteParts) => SiteHandler;
+
+/** What a serving thread gives its site. */
+export interface SiteParts {
+  /** Answers requests of the site to the API, which count like any other. */
+  readonly api: ApiHandler;
+  readonly readChanges: ReadChanges;
+  readonly current: CurrentGeneration;
+  readonly keys: Pick<KeyTable, 'find' | 'byHash'>;
+  readonly trustedProxies: BlockList;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+const NOT_FOUND = prepareError(404, 'Not found');
+/** A proxy without a site finds nothing outside the base. */
+const NO_SITE: SiteHandler = (_request, response) => toResponder(response).send(NOT_FOUND);
 
 /** What a thread is started with. */
 export interface ThreadStart {
@@ -53,8 +77,6 @@ export interface ThreadStart {
   readonly number: number;
   /** The limits of addresses, which all threads share. */
   readonly addresses: SharedArrayBuffer;
-  /** Undefined for a proxy that serves nothing but the API. */
-  readonly site: Site | undefined;
   /** How long Redis may take to answer; by default as in production. */
   readonly redisTimeoutMs: number | undefined;
 }
@@ -69,8 +91,6 @@ export interface ThreadCounts {
 /** What a serving thread asks of the first thread. */
 export type FirstThread = {
   readonly readChanges: ReadChanges;
-  /** Takes whole lines for the access log. */
-  writeLines(text: string): void;
 };
 
 /** What the first thread asks of a serving thread. */
@@ -87,12 +107,13 @@ export type ServingThread = {
   serve(files: OpenedFiles): void;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
-  /** Stops listening. Resolves when the requests under way have ended, and are counted and logged. */
+  /** Stops listening. Resolves when the requests under way have ended, and are counted. */
   close(): Promise<void>;
 };
 
 export async function makeServingThread(
   start: ThreadStart,
+  makeSite: MakeSite | undefined,
   first: FirstThread,
   log: Logger,
 ): Promise<ServingThread> {
@@ -102,7 +123,6 @@ export async function makeServingThread(
     PROXY_THREADS: threads,
     TRUSTED_PROXIES: trustedProxies,
     PUBLIC_URL: publicUrl,
-    ACCESS_LOG: sample,
     LIMITS_URL: address,
     LIMITS_FAILURE: failure,
   } = environment;
@@ -126,7 +146,6 @@ export async function makeServingThread(
   let generation: Generation | undefined;
   const current = () => generation;
   let replaced: StoredFiles[] = [];
-  const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
   const { handle: api } = new Api({
     current,
     replaced: () => replaced,
@@ -139,13 +158,12 @@ export async function makeServingThread(
     maintenance: () => maintenance,
     counts: makeRequestCounts(counts.requests),
     readChanges: first.readChanges,
-    logAccess: sample === 0 ? undefined : accessLog.log,
     now,
     log,
   });
   const { readChanges } = first;
   const parts = { api, readChanges, current, keys, trustedProxies, now, log };
-  const site = await openSite(start.site, parts);
+  const site = makeSite?.(parts) ?? NO_SITE;
   const http = new HttpServer(api, site, log, { connections: counts.connections });
   const { server } = http;
   return {
@@ -170,8 +188,15 @@ export async function makeServingThread(
     async close() {
       await closeServer(http, STOP_DEADLINE_MS);
       redis?.stop();
-      accessLog.flush();
       // Generations stay open: the other threads may still read from them.
     },
   };
+}
+
+/** The whole of a program that a {@link Composition} starts: serves in this worker thread. */
+export function serveInWorker(start: ThreadStart, makeSite?: MakeSite): void {
+  if (parentPort === null) throw new Error('A serving thread can only run as a worker thread.');
+  const log = makeLog(start.environment.LOG_LEVEL, { thread: start.number });
+  const first: FirstThread = { readChanges: (order) => call('readChanges', order) };
+  const call = makeCalls<FirstThread>(parentPort, makeServingThread(start, makeSite, first, log));
 }

@@ -1,22 +1,30 @@
 /** The serving threads of a proxy, as its first thread sees them. */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type Call, makeCalls } from '../../../lib/program/calls.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
-import type { Site } from '../open-site.ts';
 import {
   type FirstThread,
+  type MakeSite,
   makeServingThread,
   type ProxyEnvironment,
   type ServingThread,
   type ThreadStart,
 } from './serving-thread.ts';
 
+/** What serves: a proxy, and perhaps a site beside it. The core knows neither the site nor the program. */
+export interface Composition {
+  /** Without it, only the API is served. */
+  readonly makeSite?: MakeSite;
+  /** Starts a program that calls `serveInWorker` with this, and with the same site. */
+  readonly startWorker: (start: ThreadStart) => Worker;
+}
+
 /** Starts PROXY_THREADS threads. A single one is in this thread. */
 export async function startServingThreads(
   environment: ProxyEnvironment,
-  site: Site | undefined,
+  { makeSite, startWorker }: Composition,
   redisTimeoutMs: number | undefined,
   first: FirstThread,
   log: Logger,
@@ -24,20 +32,17 @@ export async function startServingThreads(
   const shared = {
     environment,
     addresses: new AddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
-    site,
     redisTimeoutMs,
   };
   const workers: Worker[] = [];
 
   async function start(data: ThreadStart): Promise<Call<ServingThread>> {
     if (environment.PROXY_THREADS === 1) {
-      const thread = await makeServingThread(data, first, log);
+      const thread = await makeServingThread(data, makeSite, first, log);
       const call = async (name: keyof ServingThread, argument: never) => thread[name](argument);
       return call as Call<ServingThread>;
     }
-    const worker = new Worker(new URL('./serving-thread-main.ts', import.meta.url), {
-      workerData: data,
-    });
+    const worker = startWorker(data);
     worker.on('error', (error) => {
       log.fatal({ err: error }, 'a worker thread failed');
       // The proxy must not continue with fewer threads.

@@ -142,9 +142,8 @@ function downloadScript(results) {
 async function copyResults(format) {
   const results = matchResults();
   if (format === 'sh') return downloadScript(results);
-  const quote = (value) => `"${String(value ?? '').replaceAll('"', '""')}"`;
-  const lines = [Object.keys(results[0]), ...results.map(Object.values)];
-  const csv = lines.map((values) => `${values.map(quote)}\r\n`).join('');
+  const lines = [...document.querySelectorAll('[data-csv]')].map(({ dataset }) => dataset.csv);
+  const csv = lines.map((line) => `${line}\r\n`).join('');
   try {
     await navigator.clipboard.writeText(format === 'csv' ? csv : JSON.stringify(results, null, 1));
     announce(`Copied ${countOf(results.length, 'result')}`);

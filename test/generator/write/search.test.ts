@@ -9,7 +9,6 @@ import { expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { makeCollator } from '#generator/rows/collation.ts';
 import type { Row } from '#lib/database/database.ts';
-import { MINISEARCH_OPTIONS_HASH } from '#lib/format/index/minisearch-hash.ts';
 import { MINISEARCH_OPTIONS } from '#lib/format/index/minisearch-options.ts';
 import { openSearchIndex, textAt } from '#lib/format/index/search-index.ts';
 import { CURRENT } from '#lib/format/layout.ts';
@@ -122,9 +121,6 @@ test.each([
   expect(written).toEqual(expected);
 
   expect(MiniSearch.loadJSON(text, MINISEARCH_OPTIONS).documentCount).toBe(documents.length);
-  // It must be loaded with these options.
-  const manifest = JSON.parse(readFileSync(path.join(generation, 'manifest.json'), 'utf8'));
-  expect(manifest.minisearch_options).toBe(MINISEARCH_OPTIONS_HASH);
 });
 
 /** The games of a generation in title order, sorted by the collator, which defines that order. */

@@ -12,7 +12,7 @@ test('names of any length, sizes and times are those of the manifest', async () 
   const files = [...FIXED_FILES, ...packs].map((path, size) => ({ path, size, sha256: '' }));
   const counts = { platforms: 0, games: 0, covers: 0, cover_files: 0, left_out: 0 };
   const settings = { site_url: '', site_language: '', files_url: '' };
-  const content = { latest_cover_at: null, counts, settings, minisearch_options: '', files };
+  const content = { latest_cover_at: null, counts, settings, files };
   const manifest = makeManifest(content, 1, [], NOW);
   const archive = archiveOf(manifest, { path: 'manifest.json', size: 513, sha256: '' });
   const pieces: Buffer[] = [];

@@ -61,10 +61,6 @@ const EXPECTED: Partial<Record<VariableName, Values>> = {
   PORT: port,
   PROXY_THREADS: { good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
   ADMIN_PORT: { good: { 0: 0, 65528: 65_528 }, bad: '65529' },
-  ACCESS_LOG: {
-    good: { off: 0, errors: 'errors', '1/1': 1, '1/100': 0.01, all: 1 },
-    bad: 'on ALL error 1 100 0.01 1/0 2/100 1/-2 1/2/3 1%',
-  },
   SNAPSHOT_DOWNLOADS: { good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
   KEYS_DEPOT: {
     good: same('/srv/keys', 's3://bucket/prefix'),
@@ -111,7 +107,7 @@ test.each(Object.entries(EXPECTED) as [VariableName, Values][])(
 
 test('a variable that is unset, empty or blank has its default, and every default is valid', () => {
   const defaults = readEnvironment(NAMES, { DATABASE_URL: 'sqlite:a.db' });
-  expect(defaults).toMatchObject({ PORT: 8080, ACCESS_LOG: 0, LIMITS_URL: undefined });
+  expect(defaults).toMatchObject({ PORT: 8080, LIMITS_URL: undefined });
   for (const blank of ['', '  ']) {
     expect(read('PORT', blank)).toBe(8080);
     expect(faultOf(['DATABASE_URL'], { DATABASE_URL: blank })).toBe(

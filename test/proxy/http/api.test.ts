@@ -23,6 +23,7 @@ const EXPOSED_HEADERS =
 const key = testKey(1);
 /** Other tests do not count with these. */
 const [limited, counted] = [testKey(100, { limit: 3 }), testKey(101)];
+const named = testKey(4294967295, { limit: 9 });
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
 
@@ -32,7 +33,14 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   let snapshot: string;
 
   beforeAll(async () => {
-    const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, limited, counted]);
+    const snapshotsDir = await makeSampleSnapshots([
+      key,
+      revoked,
+      rejected,
+      limited,
+      counted,
+      named,
+    ]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' }, NEVER);
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
@@ -326,6 +334,32 @@ describe.each(PARSERS)('over %s', (_, fields) => {
         const { headers } = await send(url, { headers: { ...own, ...ids } });
         expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
       }
+    });
+
+    test('a response to a valid key has the number of the key, also 429, and no other response', async () => {
+      const keyed = { 'x-api-key': named.key };
+      const numberOf = async (path: string, headers: Headers, method?: string) => {
+        const reply = await checked(path, headers, method);
+        return [reply.status, reply.headers['x-key-id']];
+      };
+      const number = String(named.id);
+      for (const [status, path, headers, method] of [
+        [200, '/stats', {}, 'GET'],
+        [200, '/stats', {}, 'HEAD'],
+        [304, '/stats', { 'if-none-match': '*' }, 'GET'],
+        [404, '/nowhere', {}, 'GET'],
+        [400, '/stats?a=b', {}, 'GET'],
+        [412, '/stats', { 'x-snapshot': '000001-0123456789ab' }, 'GET'],
+        [200, '/snapshot', {}, 'HEAD'],
+        [200, '/search?q=chrono', {}, 'GET'],
+        [200, '/search?q=chrono', {}, 'GET'],
+        [429, '/stats', {}, 'GET'],
+      ] as const)
+        expect(await numberOf(path, { ...keyed, ...headers }, method)).toEqual([status, number]);
+      expect(await numberOf('/stats', keyed, 'OPTIONS')).toEqual([204, undefined]);
+      expect(await numberOf('/stats', keyed, 'DELETE')).toEqual([405, undefined]);
+      for (const headers of [{}, { 'x-api-key': revoked.key }, { 'x-api-key': makeKey() }])
+        expect(await numberOf('/stats', headers)).toEqual([401, undefined]);
     });
 
     test('a percent-encoded path is equivalent to the plain path', async () => {

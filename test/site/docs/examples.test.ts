@@ -16,7 +16,7 @@ import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { parseContract, resolveContract } from '#site/docs/contract.ts';
 import { GUIDES, type GuideName, guideText } from '#site/docs/docs.ts';
-import { chooseExamples, fillInNames } from '#site/docs/examples.ts';
+import { chooseExamples, fillIn } from '#site/docs/examples.ts';
 import { exampleCall } from '#site/docs/reference.ts';
 import { otherCatalogue } from '#test/catalogue/plain.ts';
 import { makeSampleSnapshots, makeSqlite } from '#test/catalogue/snapshots.ts';
@@ -75,7 +75,7 @@ function guideExamples(language: string, { proxy, examples }: Served): Example[]
   const guides = Object.keys(GUIDES).filter((guide) => guide !== 'folder');
   return guides.flatMap((guide) => {
     const facts = { api: `${proxy.url}/api/v1`, defaultLimit: 120 };
-    const text = fillInNames(guideText(guide as GuideName, facts), examples);
+    const text = fillIn(guideText(guide as GuideName, facts), examples);
     return [...text.matchAll(fence)].map(([, code = ''], index) => ({
       name: `${guide}-${index + 1}`,
       text: code,
@@ -86,10 +86,10 @@ function guideExamples(language: string, { proxy, examples }: Served): Example[]
 /** The code that the reference shows for each operation. */
 function referenceExamples(language: string, { proxy, examples }: Served): Example[] {
   return Object.entries(resolveContract(parseContract()).paths).map(([path, { get }]) => {
-    const call = exampleCall(path, get.parameters);
+    const call = exampleCall(path, get.parameters, examples);
     const samples = callSamples(call, `${proxy.url}/api/v1`);
     const text = samples.find((sample) => sample.language === language)?.text ?? '';
-    return { name: get.operationId, text: fillInNames(text, examples) };
+    return { name: get.operationId, text };
   });
 }
 
@@ -240,7 +240,7 @@ describe.each([
     for (const page of ['copy', 'reference']) {
       const text = await (await fetch(`${served.proxy.url}/docs/${page}`)).text();
       expect(text).toContain(`/changes?since=${served.examples.since}`);
-      expect(text).toContain('&#123;\n      &quot;change&quot;: &quot;changed&quot;');
+      expect(text).toContain('{\n      &quot;change&quot;: &quot;changed&quot;');
     }
   });
 });
@@ -283,7 +283,7 @@ describe('the guides', () => {
 
   test('name the limit of this installation, and leave no placeholder', () => {
     expect(all).toContain('in any 60 seconds: 1,200, unless');
-    expect(fillInNames(all, chooseExamples(undefined, folder))).not.toMatch(/\{\{|<!--/);
+    expect(fillIn(all, chooseExamples(undefined, folder))).not.toMatch(/\{\{|<!--/);
   });
 
   test('link to guides and headings that exist', async () => {

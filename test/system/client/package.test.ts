@@ -180,7 +180,6 @@ describe('the package', () => {
   test('contains JavaScript, types, the README and the licence', () => {
     const others = files.filter((file) => !/^dist\/.*\.(?:js|d\.ts)$/.test(file));
     expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json']);
-    expect(files).toContain('dist/client/offline.d.ts');
   });
 
   test(`has at most ${LARGEST_BUNDLE} bytes, bundled, minified and compressed with gzip`, async () => {
@@ -232,12 +231,6 @@ describe('the recipes of the README', () => {
     const packs = json.files.filter((file: { path: string }) => file.path.startsWith('games/'));
     // The manifest twice, one file that is refused, and each file once.
     expect(requests).toBe(packs.length + 3);
-  });
-
-  test('search without a server', async () => {
-    expect(await linesOf('## Search without a server')).toEqual([
-      "[ 'ds/chrono-trigger', 'snes/chrono-trigger' ]",
-    ]);
   });
 
   test('a copy that stays current', async () => {

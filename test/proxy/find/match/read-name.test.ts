@@ -84,6 +84,7 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['Mega.Man.X.zip', 'Mega Man X', ''],
       ['Half-Life.iso', 'Half-Life', ''],
       ['0123 - Elebits (U).nds', 'Elebits', 'USA'],
+      ['Elebits (DVD5).iso', 'Elebits', ''],
       ['1942 - Pacific.nes', '1942 - Pacific', ''],
       ['Doom.zip.zip', 'Doom', ''],
       ['Tetris (USA', 'Tetris (USA', ''],
@@ -110,6 +111,10 @@ test.each([
   ['Ys.Disc.2.iso', '2'],
   ['ys_cd_1.iso', '1'],
   ['Lunar.Cats.PAL.DVD2.PS2-GRP', '2'],
+  ['Lunar.Cats.PAL.DVD5.PS2-GRP', null],
+  ['Lunar Cats (DVD9).iso', null],
+  ['Lunar Cats (DVD-5).iso', null],
+  ['Lunar Cats (DVD 5).iso', '5'],
   ['Side Bets.iso', null],
 ])('the disc of %s is %s', (name, disc) => {
   expect(readName(name).disc).toBe(disc);

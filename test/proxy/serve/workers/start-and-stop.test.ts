@@ -7,18 +7,20 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
+import { compose, VARIABLES } from '#cli/proxy.ts';
 import { KEYS_FILE } from '#lib/format/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { closeServer } from '#lib/program/listen.ts';
 import { assemble } from '#proxy/assemble.ts';
 import { HttpServer } from '#proxy/http/server.ts';
-import { VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
+import { VARIABLES as PROXY_VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
   makeFolder,
   NEVER,
   type RunningProxy,
   send,
+  startLogged,
   startProxy,
   startProxyProgram,
   testKey,
@@ -28,6 +30,7 @@ import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.t
 
 const key = testKey(1);
 const STATS = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n\r\n`;
+const silent = pino({ level: 'silent' });
 const LAST_BYTES = '\r\n\r\n';
 
 /**
@@ -54,7 +57,6 @@ const TWO_RESPONSES =
 
 test('SIGTERM ends a proxy with 0 after the requests under way; further signals, and SIGHUP, have no effect', async () => {
   const proxy = await startProxyProgram(await makeSampleSnapshots([key]));
-  // Without an access log, there is nothing to reopen.
   proxy.child.kill('SIGHUP');
   const underWay = await beginRequest(proxy.port);
   const ended = proxy.stop();
@@ -66,11 +68,31 @@ test('SIGTERM ends a proxy with 0 after the requests under way; further signals,
   expect(proxy.log()).toContain('"msg":"stopped"');
 });
 
+test('SIGHUP does not end a proxy that starts', async () => {
+  const variables = { SNAPSHOTS_DIR: makeFolder(), PUBLIC_URL: '', PORT: '0', ADMIN_PORT: '0' };
+  const proxy = startLogged('proxy', [], variables);
+  await proxy.logged('PUBLIC_URL is not set');
+  proxy.child.kill('SIGHUP');
+  await proxy.logged('"msg":"listening"');
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('a proxy without a site serves the API, and nothing else', async () => {
+  const variables = { SNAPSHOTS_DIR: await makeSampleSnapshots([key]), PORT: '0', ADMIN_PORT: '0' };
+  const settings = readEnvironment(PROXY_VARIABLES, variables);
+  const composition = { startWorker: vi.fn() };
+  const proxy = await assemble(settings, silent, composition, { intervals: NEVER });
+  const { api } = await proxy.start();
+  const get = async (path: string) =>
+    (await send(`http://${api}${path}`, { headers: { 'x-api-key': key.key } })).status;
+  expect([await get('/api/v1/stats'), await get('/'), await get('/docs')]).toEqual([200, 404, 404]);
+  await proxy.stop(async () => {});
+});
+
 test('a proxy that stops is not ready, but answers new connections until load balancers had time to notice', async () => {
   const variables = { SNAPSHOTS_DIR: await makeSampleSnapshots([key]), PORT: '0', ADMIN_PORT: '0' };
   const settings = readEnvironment(VARIABLES, variables);
-  const log = pino({ level: 'silent' });
-  const proxy = await assemble(settings, log, { intervals: NEVER });
+  const proxy = await assemble(settings, silent, compose(settings), { intervals: NEVER });
   const { api, admin } = await proxy.start();
   const port = Number(api.split(':').at(-1));
   const url = `http://${api}/api/v1/stats`;
@@ -94,7 +116,6 @@ test('a proxy that stops is not ready, but answers new connections until load ba
 test('clients that never finish, or never read, are cut at the deadline', async () => {
   const body = Buffer.alloc(64 * 1024 * 1024);
   const large = { status: 200, headers: `Content-Length: ${body.length}\r\n`, body };
-  const silent = pino({ level: 'silent' });
   const http = new HttpServer((_, response) => response.send(large), vi.fn(), silent);
   const port = await listenOn(http.server);
   const unfinished = [];

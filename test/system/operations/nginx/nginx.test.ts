@@ -336,7 +336,14 @@ describe('connections', () => {
   });
 });
 
-function accessLog(front: RunningNginx): { path: string; status: number; address: string }[] {
+interface LogEntry {
+  readonly path: string;
+  readonly status: number;
+  readonly address: string;
+  readonly key: string;
+}
+
+function accessLog(front: RunningNginx): LogEntry[] {
   const lines = (front.logs()['access.log'] ?? '').trim().split('\n');
   return lines.map((text) => {
     const entry = JSON.parse(text);
@@ -363,7 +370,7 @@ const HIDDEN = [
   `/${withoutPrefix.replace(/.(?=.{19}$)/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)}`,
 ];
 
-test('the logs have the address, path and status of each request, never a key or a query', async () => {
+test('the logs have the address, path and status of each request and the number of its key, never a key or a query', async () => {
   await sendHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
   for (const hidden of HIDDEN) {
     await sendHttp1(nginx, hidden, {
@@ -371,6 +378,9 @@ test('the logs have the address, path and status of each request, never a key or
     });
     await sendHttp2Once(nginx, hidden, { headers: keyed });
   }
+  await sendHttp1(nginx, '/api/v1/platforms', { headers: { ...keyed, 'x-request-id': 'named' } });
+  await sendHttp2Once(nginx, '/api/v1/nowhere', { headers: keyed });
+  await sendHttp1(nginx, '/api/v1/covers');
   await sendHttp1(nginx, `/api//v1/pok%C3%A9mon%20${secret}`, {
     headers: keyed,
     from: '127.0.0.30',
@@ -383,6 +393,11 @@ test('the logs have the address, path and status of each request, never a key or
     status: 404,
     address: '127.0.0.30',
   });
+  expect(entries.slice(-4, -1)).toMatchObject([
+    { path: '/api/v1/platforms', status: 200, key: '1', id: 'named' },
+    { path: '/api/v1/nowhere', status: 404, key: '1', protocol: 'HTTP/2.0' },
+    { path: '/api/v1/covers', status: 401, key: '' },
+  ]);
   const hidden = entries.filter((entry) => entry.path === '(left out: it may hold a key)');
   expect(hidden.length).toBeGreaterThanOrEqual(2 * HIDDEN.length + 1);
   const statuses = entries.map(({ status }) => status);

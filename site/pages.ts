@@ -1,0 +1,74 @@
+/**
+ * The pages outside the base, by their exact path. Only the paths in the map exist; the path of a request is never
+ * used as a file name. What shows the catalogue is made once for each generation, when it is first asked for.
+ */
+import type { Html } from '../lib/pages/html.ts';
+import { BASE } from '../proxy/http/request.ts';
+import type { Resource } from '../proxy/http/resource.ts';
+import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
+import { parseContract, resolveContract } from './docs/contract.ts';
+import { makeDocs } from './docs/docs.ts';
+import { chooseExamples, type Examples, type Shown, showGeneration } from './docs/examples.ts';
+import { originOf } from './explore/page.ts';
+import { startPage } from './start-page.ts';
+import { makeFixedPages } from './static/fixed-pages.ts';
+import { HTML, makePage, pageResource } from './static/page-responses.ts';
+
+/** What the pages say about this installation. */
+interface SiteFacts {
+  /** The address at which clients reach the proxy, for examples and the contract. */
+  readonly publicUrl: string;
+  /** The limit of a key for which no other was set, in requests per minute. */
+  readonly defaultLimit: number;
+  /** Whether pages link to the explorer. */
+  readonly hasExplorer: boolean;
+}
+
+/** A page, or a function that makes one which shows the catalogue. */
+type SitePage = Resource | ((shown: Shown) => Promise<Html>);
+
+/**
+ * Takes 0.2 s.
+ * @throws Error when a file of the program is missing
+ */
+export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
+  const { publicUrl, hasExplorer } = facts;
+  const api = `${publicUrl}${BASE}`;
+  const contract = parseContract();
+  const fixed = makeFixedPages(contract, publicUrl, hasExplorer);
+  return new Map<string, SitePage>([
+    ['/', (shown) => startPage(api, hasExplorer, shown)],
+    ...makeDocs(resolveContract(contract), { ...facts, api }),
+    ...Array.from(fixed, ([path, page]) => [path, pageResource(page)] as const),
+  ]);
+}
+
+/** @returns a function that finds the page at a path; undefined if there is none */
+export function makePageFinder(
+  pages: ReadonlyMap<string, SitePage>,
+  { current, readChanges }: Pick<SiteParts, 'current' | 'readChanges'>,
+  snapshotsDir: string,
+): (path: string) => Promise<Resource> | undefined {
+  // Not the generation itself, which would stay in memory.
+  let made: { readonly id: string | undefined; readonly examples: Examples } | undefined;
+  const resources = new Map<string, Promise<Resource>>();
+
+  return (path) => {
+    const page = pages.get(path);
+    if (page === undefined) return undefined;
+    if (typeof page !== 'function') return Promise.resolve(page);
+    const generation = current();
+    if (made === undefined || made.id !== generation?.id) {
+      made = { id: generation?.id, examples: chooseExamples(generation, snapshotsDir) };
+      resources.clear();
+    }
+    const known = resources.get(path);
+    if (known !== undefined) return known;
+    const imageOrigin = originOf(generation);
+    const resource = page(showGeneration(generation, made.examples, readChanges)).then((text) =>
+      pageResource(makePage(HTML, text.toString(), { imageOrigin })),
+    );
+    resources.set(path, resource);
+    return resource;
+  };
+}
