@@ -13,34 +13,45 @@ import {
   pageTail,
   RECORD_SEPARATOR,
 } from '../../lib/format/pack.ts';
-import {
-  type Body,
-  type Generation,
-  type Records,
-  type Scratch,
-  USUAL_BYTES,
-} from '../snapshot/generation.ts';
+import type { Body, Generation, Records } from '../snapshot/generation.ts';
 import type { ResolvedInclude } from './include.ts';
 
+/** In bytes: the bodies of nearly all responses fit into it. */
+const USUAL_BYTES = 256 * 1024;
+const USUAL_HASHES = 4 * 1024;
+
+/** Memory in which a body is written: it grows with the body. */
+interface Buffers {
+  bytes: Buffer;
+  /** The content hashes of the records so far, two entries each. */
+  hashes: Uint32Array;
+}
+
 /**
- * Writes one body, from its beginning to its end. Only one body of a generation can be written at a time:
- * writing into one buffer and copying the result takes a fifth less time than first collecting the parts.
+ * Those of the last body that was finished, unless it was large. To write into memory that exists and to copy the
+ * result takes a fifth less time than first to collect the parts.
  */
+let spare: Buffers | undefined;
+
+/** Writes one body, from its beginning to its end. */
 export class BodyWriter {
-  private readonly scratch: Scratch;
+  private readonly buffers: Buffers;
   private at = 0;
   private hashCount = 0;
 
-  constructor({ scratch }: Pick<Generation, 'scratch'>) {
-    this.scratch = scratch;
-    // A large body must not keep memory large.
-    if (scratch.bytes.length > USUAL_BYTES) scratch.bytes = Buffer.allocUnsafeSlow(USUAL_BYTES);
+  constructor() {
+    this.buffers = spare ?? {
+      bytes: Buffer.allocUnsafeSlow(USUAL_BYTES),
+      hashes: new Uint32Array(USUAL_HASHES),
+    };
+    // Until this body is finished, another one has memory of its own.
+    spare = undefined;
   }
 
   /** @param text ASCII */
   addText(text: string): void {
     this.reserve(text.length);
-    const { bytes } = this.scratch;
+    const { bytes } = this.buffers;
     for (let i = 0; i < text.length; i++) bytes[this.at++] = text.charCodeAt(i);
   }
 
@@ -57,7 +68,7 @@ export class BodyWriter {
   /** Adds JSON that is not a record. */
   addJson(json: Uint8Array): void {
     this.reserve(json.length);
-    this.scratch.bytes.set(json, this.at);
+    this.buffers.bytes.set(json, this.at);
     this.at += json.length;
     this.addHash(hashBytes(json));
   }
@@ -69,51 +80,55 @@ export class BodyWriter {
   finish(numbers: readonly number[]): Body {
     // As integers of 64 bits; the array takes each half modulo 2^32.
     for (const number of numbers) this.addHash([number / 2 ** 32, number]);
-    const hashes = new Uint8Array(this.scratch.hashes.buffer, 0, this.hashCount * 4);
-    return { bytes: this.copy(), hash: hashBytes(hashes) };
+    const hash = hashBytes(new Uint8Array(this.buffers.hashes.buffer, 0, this.hashCount * 4));
+    return { bytes: this.end(), hash };
   }
 
   /** Ends a body that depends on more than its records and numbers. Its hash is over its bytes. */
   finishAsText(): Body {
-    const bytes = this.copy();
+    const bytes = this.end();
     return { bytes, hash: hashBytes(bytes) };
   }
 
-  private copy(): Buffer {
-    return Buffer.from(this.scratch.bytes.subarray(0, this.at));
+  private end(): Buffer {
+    const { buffers } = this;
+    const body = Buffer.from(buffers.bytes.subarray(0, this.at));
+    // A large body must not keep memory large.
+    if (buffers.bytes.length === USUAL_BYTES) spare = buffers;
+    return body;
   }
 
   private addBytes(records: Records, from: number, to: number, length: number): void {
     this.reserve(length);
-    records.copy(from, length, this.scratch.bytes, this.at);
+    records.copy(from, length, this.buffers.bytes, this.at);
     this.at += length;
     const { hash } = records.columns;
     const end = to * 2;
     this.reserveHashes(end - from * 2);
-    const { hashes } = this.scratch;
+    const { hashes } = this.buffers;
     for (let i = from * 2; i < end; i++) hashes[this.hashCount++] = hash[i];
   }
 
   private addHash([high, low]: ContentHash): void {
     this.reserveHashes(2);
-    this.scratch.hashes[this.hashCount++] = high;
-    this.scratch.hashes[this.hashCount++] = low;
+    this.buffers.hashes[this.hashCount++] = high;
+    this.buffers.hashes[this.hashCount++] = low;
   }
 
   private reserve(bytes: number): void {
-    const { at, scratch } = this;
-    if (at + bytes <= scratch.bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(at + bytes, scratch.bytes.length * 2));
-    scratch.bytes.copy(larger, 0, 0, at);
-    scratch.bytes = larger;
+    const { at, buffers } = this;
+    if (at + bytes <= buffers.bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(at + bytes, buffers.bytes.length * 2));
+    buffers.bytes.copy(larger, 0, 0, at);
+    buffers.bytes = larger;
   }
 
   private reserveHashes(count: number): void {
-    const { hashCount, scratch } = this;
-    if (hashCount + count <= scratch.hashes.length) return;
+    const { hashCount, buffers } = this;
+    if (hashCount + count <= buffers.hashes.length) return;
     const larger = new Uint32Array((hashCount + count) * 2);
-    larger.set(scratch.hashes.subarray(0, hashCount));
-    scratch.hashes = larger;
+    larger.set(buffers.hashes.subarray(0, hashCount));
+    buffers.hashes = larger;
   }
 }
 
@@ -152,7 +167,7 @@ export function consecutive(records: Records, from: number, to: number): ListCon
 export function platformsWithAliases(generation: Generation): Body {
   const { platforms } = generation.index;
   const aliases = generation.platformNames.aliases();
-  const body = new BodyWriter(generation);
+  const body = new BodyWriter();
   body.addText(listHead(platforms.length));
   platforms.forEach(({ record }, at) => {
     if (at > 0) body.addText(RECORD_SEPARATOR);
@@ -189,42 +204,29 @@ export interface Page {
 }
 
 /** @param further members after those of the page, each with a comma before it: ASCII */
-export function pageBody(
-  generation: Generation,
-  content: ListContent,
-  { page, perPage, total }: Page,
-  further = '',
-): Body {
+export function pageBody(content: ListContent, { page, perPage, total }: Page, further = ''): Body {
   const tail = pageTail(content.count, page, perPage, total);
   const hashed = [page, perPage, total];
-  if (further === '') return listBody(generation, content, tail, hashed);
-  return listBody(generation, content, `${tail.slice(0, -1)}${further}}`, [
-    ...hashed,
-    ...hashBytes(further),
-  ]);
+  if (further === '') return listBody(content, tail, hashed);
+  return listBody(content, `${tail.slice(0, -1)}${further}}`, [...hashed, ...hashBytes(further)]);
 }
 
 /**
  * The records of a batch, and the entries of the request without a record.
  * @param missing ids, which become numbers, or slugs
  */
-export function batchBody(
-  generation: Generation,
-  content: ListContent,
-  missing: readonly string[],
-): Body {
+export function batchBody(content: ListContent, missing: readonly string[]): Body {
   const entries = missing.map((entry) => (/^\d+$/.test(entry) ? entry : asciiJson(entry)));
   const tail = `${arrayTail(content.count)},"missing":[${entries.join(',')}]}`;
-  return listBody(generation, content, tail, hashBytes(tail));
+  return listBody(content, tail, hashBytes(tail));
 }
 
 function listBody(
-  generation: Generation,
   { count, addTo, hashed = [] }: ListContent,
   tail: string,
   hashedInTail: readonly number[],
 ): Body {
-  const body = new BodyWriter(generation);
+  const body = new BodyWriter();
   body.addText(listHead(count));
   addTo(body);
   body.addText(tail);
@@ -252,7 +254,7 @@ export function gameBody(
   include: ResolvedInclude | undefined,
 ): Body {
   if (include === undefined) return recordBody(generation.games, game);
-  const body = new BodyWriter(generation);
+  const body = new BodyWriter();
   makeGameWriter(generation, include, body)(game);
   return body.finish(hashedOf(include));
 }
@@ -304,7 +306,7 @@ export function makeGameWriter(
 
 /** The list of a game's covers. */
 export function gameCovers(generation: Generation, game: number): Body {
-  const body = new BodyWriter(generation);
+  const body = new BodyWriter();
   body.addText('{"data":');
   addCoverArray(generation, game, body);
   body.addText('}');

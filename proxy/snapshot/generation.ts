@@ -46,15 +46,6 @@ export interface Records {
   hashOf(number: number): ContentHash;
 }
 
-/** Memory in which a thread writes bodies, one after another. It grows with them. */
-export interface Scratch {
-  bytes: Buffer;
-  /** The content hashes of the records so far, two entries each. */
-  hashes: Uint32Array;
-}
-
-export const USUAL_BYTES = 256 * 1024;
-
 export interface Generation {
   readonly id: string;
   readonly manifest: Manifest;
@@ -67,7 +58,6 @@ export interface Generation {
   readonly recentCovers: Body;
   readonly games: Records;
   readonly covers: Records;
-  readonly scratch: Scratch;
   readonly titles: TitleColumns;
   /** The indexes, in the regions of the search index, of the regions that a text names. */
   regionsOf(text: string): readonly number[];
@@ -141,7 +131,6 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     recentCovers: wholeFile(COVERS_RECENT),
     games: makeRecords(games, (game) => gamePacks[platformOf(platforms, 'firstGame', game)]),
     covers: makeRecords(covers, (cover) => coverPacks[platformOf(platforms, 'firstCover', cover)]),
-    scratch: { bytes: Buffer.allocUnsafeSlow(USUAL_BYTES), hashes: new Uint32Array(4 * 1024) },
     titles,
     regionsOf,
     typeOf(text) {

@@ -86,7 +86,7 @@ function matchBody(
   items: readonly Item[],
   include: ResolvedInclude | undefined,
 ): Body {
-  const body = new BodyWriter(generation);
+  const body = new BodyWriter();
   const addGame = makeGameWriter(generation, include, body);
   body.addText('{"data":[');
   items.forEach(({ name, reading, found, candidates }, at) => {

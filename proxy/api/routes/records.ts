@@ -83,7 +83,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
           ? consecutive(generation.games, from, to)
           : gatherGames(generation, numbers, members);
       const page = { ...paging, total: passing?.total ?? platform.games };
-      const body = pageBody(generation, content, page);
+      const body = pageBody(content, page);
       const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
       return makeJsonResource(body, generation.id, link);
     };
@@ -105,7 +105,7 @@ export const gameBatchRoute = makeRoute('games', BATCH_NAMES, (parameters) => {
     const members = resolveInclude(generation, include);
     const { numbers, missing } = findBatch(generation, generation.index.games, batch);
     const games = gatherGames(generation, numbers, members);
-    return makeJsonResource(batchBody(generation, games, missing), generation.id);
+    return makeJsonResource(batchBody(games, missing), generation.id);
   };
 });
 
@@ -125,7 +125,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
       if (platform === undefined) return undefined;
       const page = { ...paging, total: platform.covers };
       const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
-      const body = pageBody(generation, consecutive(generation.covers, from, to), page);
+      const body = pageBody(consecutive(generation.covers, from, to), page);
       const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
       return makeJsonResource(body, generation.id, link);
     };
@@ -142,7 +142,7 @@ export const coverBatchRoute = makeRoute('covers', ['ids'], (parameters) => {
   }
   return (generation) => {
     const { numbers, missing } = findBatch(generation, generation.index.covers, batch);
-    const body = batchBody(generation, gatherCovers(generation, numbers), missing);
+    const body = batchBody(gatherCovers(generation, numbers), missing);
     return makeJsonResource(body, generation.id);
   };
 });

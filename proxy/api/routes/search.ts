@@ -26,7 +26,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
         members,
       );
       const numbers = { page, perPage, total };
-      const body = pageBody(generation, games, numbers, facetsJson(generation, query, facets));
+      const body = pageBody(games, numbers, facetsJson(generation, query, facets));
       const link = pageLinks('/search', parameters, numbers);
       return makeJsonResource(body, generation.id, link, step);
     };

@@ -100,7 +100,7 @@ function addRequestMetrics(registry: Registry, read: () => RequestTotals): void 
   const refused = 'Requests that were refused, by reason';
   addCounters(registry, 'api_refusals_total', refused, 'reason', () => read().refusals);
   const cachedHelp = 'Responses whose body was in memory';
-  addCounter(registry, 'api_hot_responses_total', cachedHelp, () => read().cached);
+  addCounter(registry, 'api_cached_responses_total', cachedHelp, () => read().cached);
 }
 
 /**

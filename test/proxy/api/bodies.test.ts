@@ -4,10 +4,8 @@ import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '#lib/format/content-hash.ts';
 import { BodyWriter } from '#proxy/api/bodies.ts';
 
-const scratch = { bytes: Buffer.alloc(0), hashes: new Uint32Array(0) };
-
 function hashOfList(entries: readonly string[], numbers: readonly number[]): string {
-  const body = new BodyWriter({ scratch });
+  const body = new BodyWriter();
   for (const entry of entries) body.addJson(Buffer.from(entry));
   return hexOf(body.finish(numbers).hash);
 }
@@ -30,4 +28,13 @@ test('the hash of a list is the same in every release, so that clients can keep 
   const hashed = Uint32Array.from([...hashBytes('{"id":1}'), 0, 3, 2 ** 8, 7]);
   const expected = createHash('sha256').update(hashed).digest('hex').slice(0, 16);
   expect(hashOfList(['{"id":1}'], [3, 2 ** 40 + 7])).toBe(expected);
+});
+
+test('bodies that are written at the same time do not mix', () => {
+  const [one, other] = [new BodyWriter(), new BodyWriter()];
+  for (const text of ['a', 'b']) {
+    one.addText(text);
+    other.addText(text.toUpperCase());
+  }
+  expect([`${other.finish([]).bytes}`, `${one.finish([]).bytes}`]).toEqual(['AB', 'ab']);
 });
