@@ -56,6 +56,9 @@ const PIECE = 1024 * 1024;
  */
 const GRACE_MS = 8 * 60_000;
 
+/** What a push has sent until then stays for the next one. */
+const LONGEST_PUSH_MS = 3_600_000;
+
 export interface PushOptions {
   readonly snapshotsDir: string;
   /** Undefined if the release is not signed. */
@@ -87,12 +90,18 @@ export async function pushConfigured(
   settings: PushSettings,
   environment: Readonly<Record<string, string | undefined>>,
   report: TransferReport,
+  longestMs = LONGEST_PUSH_MS,
 ): Promise<PushResult> {
   const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH, SNAPSHOT_SIGNING_KEY } = settings;
   const signingKey = readSigningKey(SNAPSHOT_SIGNING_KEY);
   const depot = openWritableDepot(SNAPSHOT_PUSH, { environment });
+  const late = `${depot.name} is too slow: the push was ended after ${longestMs / 1000} s.`;
+  const timer = setTimeout(depot.close, longestMs, late);
   const pushing = push(depot, { snapshotsDir, signingKey, graceMs: GRACE_MS, report });
-  return pushing.finally(depot.close);
+  return pushing.finally(() => {
+    clearTimeout(timer);
+    depot.close();
+  });
 }
 
 /** @throws RefusedReleaseError if the depot has something that must stay; any other Error names what failed */
