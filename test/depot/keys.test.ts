@@ -1,5 +1,13 @@
 /** Keys on their way from the database to replicas, and key usage on its way back. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeKeysSender, openReplicas } from '#depot/keys.ts';
@@ -32,8 +40,9 @@ const sender = (key: typeof signingKey | undefined = signingKey, now = Date.now)
   makeKeysSender(open(), key, now);
 const releaseFile = () => path.join(folder, RELEASES.keys);
 
-function start(snapshotsDir = newSnapshots()) {
-  const replica = startReplica(open(), { publicKeys, keysDepot: open(), snapshotsDir });
+function start(snapshotsDir = newSnapshots(), trusted = publicKeys) {
+  const options = { publicKeys: trusted, keysDepot: open(), snapshotsDir };
+  const replica = startReplica(open(), options);
   const file = path.join(snapshotsDir, 'keys.json');
   return {
     ...replica,
@@ -95,7 +104,7 @@ describe('keys', () => {
     const refuse = () => {
       if (existsSync(reserve)) noSpace();
     };
-    await disturbed('writeFileSync', /-(?:accepted|keys)\.json$/, refuse, async () => {
+    await disturbed('writeFileSync', /-keys\.json$/, refuse, async () => {
       expect(await replica.checkKeys()).toBe(true);
     });
     expect(replica.text()).toBe(encodeKeys([revoked]));
@@ -154,6 +163,55 @@ describe('a replica refuses keys', () => {
       await expect(each.checkKeys()).rejects.toThrow('something older is offered again');
       expect(each.text()).toBe(encodeKeys([revoked]));
     }
+  });
+
+  test('that are older, also from another address of the depot or another depot', async () => {
+    const replica = start();
+    const send = sender();
+    await send(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const before = folder;
+    const copy = newDepotFolder();
+    cpSync(before, copy, { recursive: true });
+    await send(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    folder = copy;
+    const moved = start(replica.snapshotsDir);
+    await expect(moved.checkKeys()).rejects.toThrow(
+      `was accepted before from ${before}: something`,
+    );
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+    // What the origin sends there from now on is newer.
+    await sender()(encodeKeys([]), Date.now());
+    expect(await moved.checkKeys()).toBe(true);
+  });
+
+  test('that an earlier signing key has signed, as long as that is trusted', async () => {
+    const next = newSigningKey();
+    const both = [...publicKeys, ...next.publicKeys];
+    const replica = start(undefined, both);
+    await sender()(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const old = readFileSync(releaseFile());
+    await sender(next.signingKey)(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    writeFileSync(releaseFile(), old);
+    for (const trusted of [both, next.publicKeys]) {
+      const restarted = start(replica.snapshotsDir, trusted);
+      await expect(restarted.checkKeys()).rejects.toThrow(/something older|signature is wrong/);
+      expect(replica.text()).toBe(encodeKeys([revoked]));
+    }
+  });
+
+  test('but accepts those of a new signing key, whatever the compromised one has signed', async () => {
+    const replica = start();
+    const farAhead = () => 9e15;
+    await sender(signingKey, farAhead)(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const next = newSigningKey();
+    await sender(next.signingKey)(encodeKeys([revoked]), Date.now());
+    expect(await start(replica.snapshotsDir, next.publicKeys).checkKeys()).toBe(true);
+    expect(replica.text()).toBe(encodeKeys([revoked]));
   });
 
   test('whose content was changed', () =>
