@@ -38,7 +38,6 @@ import { waitForLock } from '../lib/generations/lock.ts';
 import type { Tasks } from '../lib/program/admin/tasks.ts';
 import { messageOf } from '../lib/program/failure.ts';
 import { poll } from '../lib/program/poll.ts';
-import { logProgress } from '../lib/program/progress.ts';
 import { RefusedReleaseError, type StoredObject, type WritableDepot } from './depot.ts';
 import { openWritableDepot } from './open.ts';
 import { readReplaced, writeRelease } from './release.ts';
@@ -236,14 +235,14 @@ const CHECK_MS = 60_000;
  */
 export function pushChanges(
   snapshotsDir: string,
-  send: (report: TransferReport) => Promise<PushResult>,
+  send: () => Promise<PushResult>,
   tasks: Tasks,
   log: Logger,
   now = Date.now,
 ) {
   /** The generation that was pushed last, and when. */
   let last: { readonly id: string; readonly at: number } | undefined;
-  const pushOnce = tasks.observe('push', () => send(logProgress(log)));
+  const pushOnce = tasks.observe('push', send);
   const check = async () => {
     const id = currentId(snapshotsDir);
     if (id === undefined || (id === last?.id && now() < last.at + CHECK_MS)) return;

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { makeKeysSender, openReplicas } from '#depot/keys.ts';
+import { makeKeysSender, usageReports } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { makeUsageImport } from '#keys/export/import-key-usage.ts';
 import { openDatabase } from '#lib/database/open.ts';
@@ -36,8 +36,14 @@ beforeEach(() => {
 });
 
 const open = () => openWritableDepot(folder);
-const sender = (key: typeof signingKey | undefined = signingKey, now = Date.now) =>
-  makeKeysSender(open(), key, now);
+function sender(
+  key: typeof signingKey | undefined = signingKey,
+  now = Date.now,
+  { depot = open(), warn = expect.unreachable as (text: string) => void } = {},
+) {
+  const send = makeKeysSender(depot, key, now, warn);
+  return (content: string, readAt: number, isStored = false) => send({ content, readAt, isStored });
+}
 const releaseFile = () => path.join(folder, RELEASES.keys);
 
 function start(snapshotsDir = newSnapshots(), trusted = publicKeys) {
@@ -75,8 +81,49 @@ describe('keys', () => {
     expect(replica.text()).toBe(encodeKeys([revoked]));
     expect(readdirSync(path.join(folder, 'keys'))).toHaveLength(3);
     const later = () => Date.now() + 3_600_000;
-    await sender(signingKey, later)(encodeKeys([approved]), Date.now());
+    const depot = open();
+    const removed = new Promise<void>((resolve) => {
+      const { remove } = depot;
+      depot.remove = (name) => remove(name).then(resolve);
+    });
+    await sender(signingKey, later, { depot })(encodeKeys([approved]), Date.now());
+    await removed;
     expect(readdirSync(path.join(folder, 'keys'))).toHaveLength(2);
+  });
+
+  test('do not wait for the removal of old contents, which may fail', async () => {
+    const replica = start();
+    const listing = Promise.withResolvers<never>();
+    let lists = 0;
+    const depot = open();
+    depot.list = () => {
+      lists++;
+      return listing.promise;
+    };
+    const warned = Promise.withResolvers<string>();
+    const send = sender(signingKey, Date.now, { depot, warn: warned.resolve });
+    for (const keys of [approved, revoked]) {
+      await send(encodeKeys([keys]), Date.now());
+      await replica.checkKeys();
+      expect(replica.text()).toBe(encodeKeys([keys]));
+    }
+    expect(lists).toBe(1);
+    listing.reject(new Error('access denied'));
+    expect(await warned.promise).toBe(`old keys were not removed from ${folder}: access denied`);
+  });
+
+  test('that are only on disk, because the database is away, replace no newer ones', async () => {
+    const replica = start();
+    const readAt = Date.now() - 3_600_000;
+    expect(await sender()(encodeKeys([approved]), readAt, true)).toBe(true);
+    await replica.checkKeys();
+    expect(replica.text()).toBe(encodeKeys([approved]));
+    await sender()(encodeKeys([revoked]), readAt + 60_000);
+    expect(await sender()(encodeKeys([approved]), readAt + 30_000, true)).toBe(false);
+    await replica.checkKeys();
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+    // What was revoked when this program was last killed, before it sent that.
+    expect(await sender()(encodeKeys([]), readAt + 90_000, true)).toBe(true);
   });
 
   test('that do not change are confirmed every ten seconds, with one small object', async () => {
@@ -230,7 +277,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
     Object.fromEntries(
       await database.rows('SELECT id, date(last_used_at) FROM api_keys ORDER BY id'),
     );
-  const importRemoteUsage = makeUsageImport(openReplicas(open(), undefined).usageReports);
+  const importRemoteUsage = makeUsageImport(() => usageReports(open()));
   const now = new Date('2026-03-03T12:00:00Z');
   await importRemoteUsage(database, now);
   const replica = start();

@@ -3,13 +3,21 @@
  * and while the database or the file cannot be used. Keys that are lost with their table keep working, here and at
  * replicas, until an operator restores them or accepts the loss.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { WritableDepot } from '#depot/depot.ts';
-import { openReplicas } from '#depot/keys.ts';
+import { makeKeysSender } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { decideKeys } from '#keys/export/export-keys.ts';
 import { KeysPolls } from '#keys/export/poll-keys.ts';
@@ -27,6 +35,12 @@ import { newDepotFolder, startReplica } from '#test/support/replicas.ts';
 
 const LONG_AGO = new Date('2001-02-03T04:05:06Z');
 
+/** Replicas without signatures, which report no usage. */
+function replicasOf(depot: WritableDepot) {
+  const send = makeKeysSender(depot, undefined, Date.now, expect.unreachable);
+  return { name: depot.name, send, importUsage: async () => {} };
+}
+
 async function startPolling(depot?: WritableDepot) {
   const url = await makeDatabase('sqlite');
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
@@ -36,7 +50,7 @@ async function startPolling(depot?: WritableDepot) {
   const polling = new KeysPolls({
     databaseUrl: url,
     snapshotsDir,
-    replicas: depot && openReplicas(depot, undefined),
+    replicas: depot && replicasOf(depot),
     registry,
     tasks: makeTasks(registry),
     log: pino({}, log),
@@ -147,6 +161,29 @@ test('on a full disk a key is revoked in the space of a reserve, which is kept a
   expect(existsSync(reserve)).toBe(false);
   await now();
   expect(statSync(reserve).size).toBeGreaterThan(statSync(file).size);
+});
+
+test('replicas get the keys of an earlier export if the database is away from the start', async () => {
+  const snapshotsDir = makeFolder();
+  const content = encodeKeys([entry(1)]);
+  writeFileSync(path.join(snapshotsDir, 'keys.json'), content);
+  const depot = openWritableDepot(newDepotFolder());
+  const log = makeLog();
+  const registry = new Registry();
+  const polling = new KeysPolls({
+    databaseUrl: `sqlite://${snapshotsDir}/missing.db`,
+    snapshotsDir,
+    replicas: replicasOf(depot),
+    registry,
+    tasks: makeTasks(registry),
+    log: pino({}, log),
+  });
+  await log.logged('sent the keys to replicas');
+  expect(log.text()).toContain('the keys file is not updated');
+  const replica = startReplica(depot, { keysDepot: depot });
+  await replica.checkKeys();
+  expect(readFileSync(path.join(replica.snapshotsDir, 'keys.json'), 'utf8')).toBe(content);
+  await polling.stop();
 });
 
 test('keys that are lost with their table keep working here and at replicas, until that is accepted', async () => {
