@@ -45,8 +45,8 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
-/** Of the thread that reads depots: enough for a report of the usage of a hundred thousand keys. */
-const THREAD_LIMITS = { maxOldGenerationSizeMb: 1024 };
+/** Of each thread that reads depots: enough for a report of the usage of a hundred thousand keys. */
+const THREAD_LIMITS = { maxOldGenerationSizeMb: 512 };
 
 /** @returns the exit code if it cannot start; undefined if it keeps running */
 export const runSchedule = makeCommand(start);
@@ -92,15 +92,17 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keysDepot = openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH });
   const workerData: OriginThreadData = { settings: environment, variables: { ...variables } };
-  const program = new URL('./origin-thread.ts', import.meta.url);
-  const thread = makeHelper<OriginThread>(program, { workerData, resourceLimits: THREAD_LIMITS });
+  // One for each: a report that takes long, or all memory of its thread, delays neither keys nor takedowns.
+  const pushing = makeDepotThread(workerData);
+  const sending = makeDepotThread(workerData);
+  const importing = makeDepotThread(workerData);
   const keys = new KeysPolls({
     databaseUrl: environment.DATABASE_URL,
     snapshotsDir,
     replicas: keysDepot && {
       name: keysDepot.name,
-      send: (keys) => thread.call('sendKeys', keys),
-      importUsage: () => thread.call('importUsage'),
+      send: (keys) => sending.call('sendKeys', keys),
+      importUsage: () => importing.call('importUsage'),
     },
     registry,
     tasks,
@@ -109,7 +111,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const pushes =
     SNAPSHOT_PUSH === ''
       ? undefined
-      : pushChanges(snapshotsDir, () => thread.call('push'), tasks, log);
+      : pushChanges(snapshotsDir, () => pushing.call('push'), tasks, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     admin.announceEnd();
@@ -124,6 +126,12 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   reportReady(log);
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
+}
+
+/** A thread that starts when it is first used. */
+function makeDepotThread(workerData: OriginThreadData) {
+  const program = new URL('./origin-thread.ts', import.meta.url);
+  return makeHelper<OriginThread>(program, { workerData, resourceLimits: THREAD_LIMITS });
 }
 
 /** Publishes changes soon after they are made, unless CHANGE_POLL_SECONDS is 0. */
