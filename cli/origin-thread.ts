@@ -1,5 +1,5 @@
 /**
- * The program of the threads in which `schedule` reads and writes depots: one pushes, one sends keys to replicas, and
+ * The program of the threads in which `schedule` reads and writes depots: one pushes and sends keys to replicas, and
  * one imports the key usage that they report. So whatever another machine sends, the export of keys, which revokes
  * them, goes on in the first thread. A thread that has run out of memory is replaced.
  */

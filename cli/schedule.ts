@@ -46,7 +46,7 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 /** Of each thread that reads depots: enough for a report of the usage of a hundred thousand keys. */
-const THREAD_LIMITS = { maxOldGenerationSizeMb: 512 };
+const THREAD_LIMITS = { maxOldGenerationSizeMb: 256 };
 
 /** @returns the exit code if it cannot start; undefined if it keeps running */
 export const runSchedule = makeCommand(start);
@@ -92,9 +92,8 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keysDepot = openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH });
   const workerData: OriginThreadData = { settings: environment, variables: { ...variables } };
-  // One for each: a report that takes long, or all memory of its thread, delays neither keys nor takedowns.
-  const pushing = makeDepotThread(workerData);
   const sending = makeDepotThread(workerData);
+  // A report of usage may take long, or all memory of its thread, but delays neither keys nor takedowns.
   const importing = makeDepotThread(workerData);
   const keys = new KeysPolls({
     databaseUrl: environment.DATABASE_URL,
@@ -111,7 +110,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const pushes =
     SNAPSHOT_PUSH === ''
       ? undefined
-      : pushChanges(snapshotsDir, () => pushing.call('push'), tasks, log);
+      : pushChanges(snapshotsDir, () => sending.call('push'), tasks, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     admin.announceEnd();

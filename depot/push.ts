@@ -202,6 +202,7 @@ async function tidy(depot: WritableDepot, current: Manifest, graceMs: number): P
   const objects = await listObjects(depot);
   // By the clock of the depot, which may differ from that of this machine.
   const now = objects.reduce((time, { modifiedAt }) => Math.max(time, modifiedAt), Date.now());
+  const listed = new Set(objects.map((each) => each.path));
   const kept = new Set(objectsOf(current));
   for (const { path: name, modifiedAt } of objects) {
     if (modifiedAt + graceMs <= now) continue;
@@ -209,7 +210,9 @@ async function tidy(depot: WritableDepot, current: Manifest, graceMs: number): P
     if (!name.startsWith(MANIFESTS) || name === storedManifest(current.id)) continue;
     const encoded = await readObject(depot, name, LARGEST_MANIFEST);
     try {
-      for (const each of objectsOf(parseManifest(encoded ?? ''))) kept.add(each);
+      for (const each of objectsOf(parseManifest(encoded ?? ''))) {
+        if (listed.has(each)) kept.add(each);
+      }
     } catch {
       // It is damaged, so nobody can pull that generation.
     }
