@@ -46,7 +46,7 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 /** Of each thread that reads depots: enough for a report of the usage of a hundred thousand keys. */
-const THREAD_LIMITS = { maxOldGenerationSizeMb: 256 };
+const THREAD_LIMITS = { maxOldGenerationSizeMb: 512 };
 
 /** @returns the exit code if it cannot start; undefined if it keeps running */
 export const runSchedule = makeCommand(start);

@@ -115,12 +115,11 @@ export function openS3Depot(
 function* objectsIn(xml: string, prefix: string): Generator<StoredObject> {
   for (const entry of xml.split('<Contents>').slice(1)) {
     const path = (textOf(entry, 'Key') ?? '').slice(prefix.length);
+    // Other programs may have made objects with other names, such as empty ones that stand for folders.
+    if (!isObjectPath(path)) continue;
     const size = Number(textOf(entry, 'Size') ?? NaN);
     const modifiedAt = Date.parse(textOf(entry, 'LastModified') ?? '');
-    // Other programs may have made objects with other names, such as empty ones that stand for folders. One
-    // without a size or time counts as missing.
-    if (isObjectPath(path) && isCount(size) && !Number.isNaN(modifiedAt)) {
-      yield { path, size, modifiedAt };
-    }
+    // An object without a size or time counts as missing.
+    if (isCount(size) && !Number.isNaN(modifiedAt)) yield { path, size, modifiedAt };
   }
 }

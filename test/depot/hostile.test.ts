@@ -73,6 +73,7 @@ function offering(encoded: Buffer | string, id = manifest.id) {
 describe('a manifest', () => {
   test.each([
     ['that is nested', Buffer.alloc(100_000, '['), /nested more than 8 deep/],
+    ['of empty arrays', `{"x":[${'[],'.repeat(300_000)}0]}`, /has more than 91000 arrays and/],
     ['that is too large', Buffer.alloc(LARGEST_MANIFEST + 1, ' '), /more than the expected/],
     [
       'with a long, odd version',
