@@ -115,8 +115,12 @@ async function start(
   const pullSnapshot = isOnce
     ? makeSnapshotPuller(depot, options)
     : pullInThread({
-        ...{ snapshotsDir, publicKeys, from, keyFile },
-        ...{ logLevel: LOG_LEVEL, environment: { ...environment } },
+        snapshotsDir,
+        logLevel: LOG_LEVEL,
+        publicKeys,
+        from,
+        keyFile,
+        environment: { ...environment },
       });
   const replica = makeReplica({ ...options, from: depot.name, pullSnapshot, keysDepot });
   if (isOnce) {

@@ -29,8 +29,8 @@ export function megabytes(bytes: number): string {
 }
 
 /**
- * How long a transfer may stand still. undici counts it in turns of the event loop: after a turn that took long, a
- * timer of more than a second has not advanced by more than half a second.
+ * How long a transfer may stand still. A busy thread does not take a fast machine for a slow one: undici counts such
+ * times in ticks of half a second, of which a turn of the event loop adds at most one, however long it takes.
  */
 export const STALL_MS = 30_000;
 /** In bytes per millisecond: a transfer that is slower than this on the whole fails. */

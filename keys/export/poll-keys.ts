@@ -78,6 +78,7 @@ export class KeysPolls {
   private lost = 0;
   /** The keys of the last export, until they are sent. */
   private unsent: UnsentKeys | undefined;
+  /** Whether the database could be read since the start. */
   private wasRead = false;
 
   /** Starts to poll. */
