@@ -4,15 +4,22 @@
  */
 import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
+import { RefusedReleaseError } from '../depot/depot.ts';
 import { isApiAddress, openDepot, openKeysDepot } from '../depot/open.ts';
 import type { Pulled } from '../depot/pull.ts';
-import { makeReplica, type Replica } from '../depot/replica.ts';
+import {
+  makeReplica,
+  makeSnapshotPuller,
+  type PulledSnapshot,
+  type Replica,
+} from '../depot/replica.ts';
 import { readPublicKeys } from '../depot/signing.ts';
 import { type Clock, megabytes, systemClock } from '../depot/transfers.ts';
 import type { Release } from '../lib/format/release.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import { readArguments, readValue } from '../lib/program/arguments.ts';
+import { makeHelper } from '../lib/program/calls.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { wholeNumber } from '../lib/program/environment/values.ts';
 import { makeCommand } from '../lib/program/failure.ts';
@@ -23,6 +30,7 @@ import { poll } from '../lib/program/poll.ts';
 import { counted } from '../lib/program/printable.ts';
 import { logProgress, makeProgress, type Progress } from '../lib/program/progress.ts';
 import { reportReady, type StopWith, stopWith as stopOnSignal } from '../lib/program/service.ts';
+import type { ReplicaThread, ReplicaThreadData } from './replica-thread.ts';
 
 const USAGE = `cover-catalogue replica [--from DEPOT] [--key-file FILE] [--once]
                         [--interval SECONDS]
@@ -94,19 +102,27 @@ async function start(
   }
   const { interval = isApiAddress(from) ? '60' : '1' } = texts;
   const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
-  const depot = openDepot(from, { environment, keyFile: texts['key-file'] });
+  const keyFile = texts['key-file'];
+  const depot = openDepot(from, { environment, keyFile });
   const others = { 'the depot of snapshots': from };
   const keysDepot = openKeysDepot(settings.KEYS_DEPOT, others, { environment });
   const log = makeLog(LOG_LEVEL);
-  const replica = makeReplica({
-    snapshotsDir,
-    depot,
-    keysDepot,
-    clock,
-    publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
-    report: switches.has('once') ? progress : logProgress(log),
-  });
-  if (switches.has('once')) {
+  const isOnce = switches.has('once');
+  const publicKeys = readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS);
+  const report = isOnce ? progress : logProgress(log);
+  const options = { snapshotsDir, publicKeys, report, clock };
+  const pullSnapshot = isOnce
+    ? makeSnapshotPuller(depot, options)
+    : pullInThread({
+        snapshotsDir,
+        logLevel: LOG_LEVEL,
+        publicKeys,
+        from,
+        keyFile,
+        environment: { ...environment },
+      });
+  const replica = makeReplica({ ...options, from: depot.name, pullSnapshot, keysDepot });
+  if (isOnce) {
     stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
     await runOnce(replica, progress, stdout).finally(() => {
       depot.close();
@@ -122,6 +138,17 @@ async function start(
   log.info(places, 'replicating');
   reportReady(log);
   return undefined;
+}
+
+/** @returns as {@link makeSnapshotPuller}: what a generation contains never holds up the keys */
+function pullInThread(workerData: ReplicaThreadData): () => Promise<PulledSnapshot> {
+  const program = new URL('./replica-thread.ts', import.meta.url);
+  const thread = makeHelper<ReplicaThread>(program, { workerData });
+  return async () => {
+    const result = await thread.call('pull');
+    if ('refused' in result) throw new RefusedReleaseError(result.refused);
+    return result;
+  };
 }
 
 async function runOnce(replica: Replica, progress: Progress, stdout: Invocation['stdout']) {

@@ -4,10 +4,9 @@
  * and if it crashes, the schedule continues.
  */
 import type { Logger } from 'pino';
-import { openReplicas } from '../depot/keys.ts';
 import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
-import { pushChanges, pushConfigured } from '../depot/push.ts';
-import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../depot/signing.ts';
+import { pushChanges } from '../depot/push.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES } from '../depot/signing.ts';
 import { checkCron, NO_RUNS, startAt } from '../generator/schedule/cron.ts';
 import { paceRuns } from '../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../generator/schedule/poll-changes.ts';
@@ -20,11 +19,13 @@ import { whyHeld } from '../lib/generations/hold.ts';
 import { makeProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import type { Tasks } from '../lib/program/admin/tasks.ts';
 import { readArguments } from '../lib/program/arguments.ts';
+import { makeHelper } from '../lib/program/calls.ts';
 import { type Environment, readEnvironment } from '../lib/program/environment/environment.ts';
 import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
+import type { OriginThread, OriginThreadData } from './origin-thread.ts';
 
 const USAGE = `cover-catalogue schedule
 
@@ -88,11 +89,18 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const task = isOff ? undefined : startAt(cron, runs.start);
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keysDepot = openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH });
-  const signingKey = readSigningKey(environment.SNAPSHOT_SIGNING_KEY);
+  const workerData: OriginThreadData = { settings: environment, variables: { ...variables } };
+  // It starts when it is first used.
+  const depots = makeHelper<OriginThread>(new URL('./origin-thread.ts', import.meta.url), {
+    workerData,
+  });
   const keys = new KeysPolls({
     databaseUrl: environment.DATABASE_URL,
     snapshotsDir,
-    replicas: keysDepot && openReplicas(keysDepot, signingKey),
+    replicas: keysDepot && {
+      name: keysDepot.name,
+      send: (keys) => depots.call('sendKeys', keys),
+    },
     registry,
     tasks,
     log,
@@ -100,12 +108,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const pushes =
     SNAPSHOT_PUSH === ''
       ? undefined
-      : pushChanges(
-          snapshotsDir,
-          (report) => pushConfigured(environment, variables, report),
-          tasks,
-          log,
-        );
+      : pushChanges(snapshotsDir, () => depots.call('push'), tasks, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     admin.announceEnd();

@@ -13,6 +13,7 @@
  * - Writes are tried again. Reads are not, since their readers have to begin again. TransferError means
  *   that another try may help; any other Error will come again, such as denied access or a full disk.
  * - All calls may run at the same time. `close` ends those that wait for another machine.
+ * - A call ends, whatever the other machine sends: every transfer and every list has a largest size.
  * - No message and no name contains a password or a key. What another machine has sent is cut and cleaned.
  */
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
@@ -26,8 +27,8 @@ export interface Depot {
    * @throws TransferError, or another Error
    */
   get(path: string): Promise<Found | undefined>;
-  /** Closes the connections. Must be the last call. */
-  close(): void;
+  /** Closes the connections. Must be the last call. @param reason the error of the calls that are under way */
+  close(reason?: string): void;
 }
 
 export interface WritableDepot extends Depot {

@@ -7,13 +7,11 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { shown } from '../lib/format/json/parse-file.ts';
 import { messageOf } from '../lib/program/failure.ts';
 import { codingOf, type Found, TransferError } from './depot.ts';
-import { readWhole } from './transfers.ts';
+import { longestMs, readWhole, STALL_MS, systemClock } from './transfers.ts';
 
 /** In bytes. */
 const LONGEST_ERROR_BODY = 8192;
 const CONNECT_MS = 10_000;
-/** How long nothing may arrive, or be taken. */
-const STALL_MS = 30_000;
 /** However long the other side asks to wait. */
 const LONGEST_WAIT_MS = 90_000;
 /** Smaller pieces let undici note that an upload advances. */
@@ -34,7 +32,8 @@ export interface HttpReply extends Found {
 /** The statuses of a server that does not have an object. */
 export const MISSING: readonly number[] = [404, 410];
 
-export function makeHttpClient(stallMs = STALL_MS) {
+/** @param stallMs how long nothing may arrive, or be taken */
+export function makeHttpClient(stallMs = STALL_MS, clock = systemClock) {
   const dispatcher = new Agent({
     headersTimeout: stallMs,
     bodyTimeout: stallMs,
@@ -69,7 +68,7 @@ export function makeHttpClient(stallMs = STALL_MS) {
         dispatcher,
         method,
         headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
-        body: body ? Readable.from(piecesOf(body)) : null,
+        body: body ? Readable.from(piecesOf(body, clock.now)) : null,
         signal,
       }).catch(failWith('no reply'));
       const { statusCode: status } = reply;
@@ -79,19 +78,28 @@ export function makeHttpClient(stallMs = STALL_MS) {
         if (empty.includes(status) && !text.includes('NoSuchBucket')) return undefined;
         throw errorOf(url, reply, text);
       }
-      const isGzip = fieldOf(reply, 'content-encoding') === 'gzip';
-      const coding = isGzip ? 'gzip' : method === 'GET' ? codingOf(url) : undefined;
+      const coding = fieldOf(reply, 'content-encoding') === 'gzip' ? 'gzip' : undefined;
       return { etag: fieldOf(reply, 'etag'), coding, bytes };
     },
-    close() {
-      closing.abort(new Error('The depot was closed.'));
+    close(reason = 'The depot was closed.') {
+      closing.abort(new Error(reason));
       void dispatcher.destroy().catch(() => {});
     },
   };
 }
 
-function* piecesOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
+/** @returns a reply as the object with a path, whose name says how it is compressed if the reply does not */
+export function asObject(path: string, reply: HttpReply | undefined): Found | undefined {
+  return reply && { ...reply, coding: reply.coding ?? codingOf(path) };
+}
+
+/** @throws TransferError if they are not taken in time */
+function* piecesOf(body: Buffer, now: () => number): Generator<Buffer> {
+  const end = now() + longestMs(body.length);
+  for (let at = 0; at < body.length; at += PIECE) {
+    if (now() > end) throw new TransferError('the other side takes the bytes too slowly');
+    yield body.subarray(at, at + PIECE);
+  }
 }
 
 /** The value of a field; undefined if it is missing. Of several, the first. */

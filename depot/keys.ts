@@ -19,45 +19,65 @@ const CONFIRM_MS = 10_000;
 /** A replica may still be reading an old content for this long. */
 const KEPT_MS = 10 * 60_000;
 
+/** The content of `keys.json`, for replicas. */
+export interface SentKeys {
+  readonly content: string;
+  /** When it last agreed with the database, in milliseconds since 1970. */
+  readonly readAt: number;
+  /** Whether it was found on disk while the database could not be read: then the depot may have newer keys. */
+  readonly isStored: boolean;
+}
+
 /**
  * @param now a clock in milliseconds since 1970
- * @returns a function that sends keys that were read from the database at a time, if they have changed or
- * must be confirmed. It returns whether they had changed, and must not be called again before it has ended.
+ * @param warn is told if old keys cannot be removed, for which nobody waits
+ * @returns a function that sends keys, if they have changed or must be confirmed. It returns whether they had
+ * changed, and must not be called again before it has ended.
  */
 export function makeKeysSender(
   depot: WritableDepot,
   signingKey: KeyObject | undefined,
   now: () => number,
-): (content: string, readAt: number) => Promise<boolean> {
+  warn: (text: string) => void,
+): (keys: SentKeys) => Promise<boolean> {
   let sent: { readonly sha256: string; readonly at: number; readonly sequence: number } | undefined;
+  let isTidying = false;
 
-  return async (content, readAt) => {
+  async function tidy(current: string): Promise<void> {
+    for (const { path: name, modifiedAt } of await depot.list(KEYS_PREFIX)) {
+      if (name === RELEASES.keys || name === storedKeys(current)) continue;
+      if (now() - modifiedAt > KEPT_MS) await depot.remove(name);
+    }
+  }
+
+  /** The next keys do not wait for a list that may be long. */
+  function startToTidy(current: string): void {
+    if (isTidying) return;
+    isTidying = true;
+    void tidy(current)
+      .catch(({ message }) => warn(`old keys were not removed from ${depot.name}: ${message}`))
+      .finally(() => {
+        isTidying = false;
+      });
+  }
+
+  return async ({ content, readAt, isStored }) => {
     const sha256 = hash('sha256', content);
     const isNew = sent?.sha256 !== sha256;
     // The clock may have been set back since.
     if (!isNew && Math.abs(readAt - (sent?.at ?? 0)) < CONFIRM_MS) return false;
+    const released = sent ? undefined : await readReplaced(depot, 'keys', signingKey);
+    const before = sent ?? released;
+    // A revoked key must not come back.
+    if (isStored && Date.parse(released?.released_at ?? '') >= readAt) return false;
     if (isNew) await depot.put(storedKeys(sha256), Buffer.from(content));
-    const before = sent ?? (await readReplaced(depot, 'keys', signingKey));
     // Grows also if the clock was set back.
     const sequence = Math.max(now(), (before?.sequence ?? 0) + 1);
     const released_at = new Date(readAt).toISOString();
     await writeRelease(depot, 'keys', { sequence, sha256, released_at }, signingKey);
     sent = { sha256, at: readAt, sequence };
-    if (!isNew) return false;
-    for (const { path: name, modifiedAt } of await depot.list(KEYS_PREFIX)) {
-      if (name === RELEASES.keys || name === storedKeys(sha256)) continue;
-      if (now() - modifiedAt > KEPT_MS) await depot.remove(name);
-    }
-    return true;
-  };
-}
-
-/** The replicas of a private depot, for those who export keys. */
-export function openReplicas(depot: WritableDepot, signingKey: KeyObject | undefined) {
-  return {
-    name: depot.name,
-    send: makeKeysSender(depot, signingKey, Date.now),
-    close: () => depot.close(),
+    if (isNew) startToTidy(sha256);
+    return isNew;
   };
 }
 

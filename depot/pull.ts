@@ -177,7 +177,7 @@ export class Pull {
     try {
       const fd = openForWriting(written, 'w');
       const target = createWriteStream('', { fd, flush: true });
-      await pipeline(contentOf(found, file.size, what), target);
+      await pipeline(contentOf(found, file.size, what, this.options.clock), target);
       if (!this.isKnown(this.staging, part)) {
         throw new RefusedReleaseError(`${what} does not have the SHA-256 in the manifest.`);
       }

@@ -38,7 +38,6 @@ import { waitForLock } from '../lib/generations/lock.ts';
 import type { Tasks } from '../lib/program/admin/tasks.ts';
 import { messageOf } from '../lib/program/failure.ts';
 import { poll } from '../lib/program/poll.ts';
-import { logProgress } from '../lib/program/progress.ts';
 import { RefusedReleaseError, type StoredObject, type WritableDepot } from './depot.ts';
 import { openWritableDepot } from './open.ts';
 import { readReplaced, writeRelease } from './release.ts';
@@ -55,6 +54,9 @@ const PIECE = 1024 * 1024;
  * after the release was replaced, which leaves time for a depot that fails for a while.
  */
 const GRACE_MS = 8 * 60_000;
+
+/** What a push has sent until then stays for the next one. */
+const LONGEST_PUSH_MS = 3_600_000;
 
 export interface PushOptions {
   readonly snapshotsDir: string;
@@ -87,12 +89,18 @@ export async function pushConfigured(
   settings: PushSettings,
   environment: Readonly<Record<string, string | undefined>>,
   report: TransferReport,
+  longestMs = LONGEST_PUSH_MS,
 ): Promise<PushResult> {
   const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH, SNAPSHOT_SIGNING_KEY } = settings;
   const signingKey = readSigningKey(SNAPSHOT_SIGNING_KEY);
   const depot = openWritableDepot(SNAPSHOT_PUSH, { environment });
+  const late = `${depot.name} is too slow: the push was ended after ${longestMs / 1000} s.`;
+  const timer = setTimeout(depot.close, longestMs, late);
   const pushing = push(depot, { snapshotsDir, signingKey, graceMs: GRACE_MS, report });
-  return pushing.finally(depot.close);
+  return pushing.finally(() => {
+    clearTimeout(timer);
+    depot.close();
+  });
 }
 
 /** @throws RefusedReleaseError if the depot has something that must stay; any other Error names what failed */
@@ -194,6 +202,7 @@ async function tidy(depot: WritableDepot, current: Manifest, graceMs: number): P
   const objects = await listObjects(depot);
   // By the clock of the depot, which may differ from that of this machine.
   const now = objects.reduce((time, { modifiedAt }) => Math.max(time, modifiedAt), Date.now());
+  const listed = new Set(objects.map((each) => each.path));
   const kept = new Set(objectsOf(current));
   for (const { path: name, modifiedAt } of objects) {
     if (modifiedAt + graceMs <= now) continue;
@@ -201,7 +210,9 @@ async function tidy(depot: WritableDepot, current: Manifest, graceMs: number): P
     if (!name.startsWith(MANIFESTS) || name === storedManifest(current.id)) continue;
     const encoded = await readObject(depot, name, LARGEST_MANIFEST);
     try {
-      for (const each of objectsOf(parseManifest(encoded ?? ''))) kept.add(each);
+      for (const each of objectsOf(parseManifest(encoded ?? ''))) {
+        if (listed.has(each)) kept.add(each);
+      }
     } catch {
       // It is damaged, so nobody can pull that generation.
     }
@@ -227,14 +238,14 @@ const CHECK_MS = 60_000;
  */
 export function pushChanges(
   snapshotsDir: string,
-  send: (report: TransferReport) => Promise<PushResult>,
+  send: () => Promise<PushResult>,
   tasks: Tasks,
   log: Logger,
   now = Date.now,
 ) {
   /** The generation that was pushed last, and when. */
   let last: { readonly id: string; readonly at: number } | undefined;
-  const pushOnce = tasks.observe('push', () => send(logProgress(log)));
+  const pushOnce = tasks.observe('push', send);
   const check = async () => {
     const id = currentId(snapshotsDir);
     if (id === undefined || (id === last?.id && now() < last.at + CHECK_MS)) return;

@@ -1,12 +1,13 @@
 /**
  * The release of a depot: writing it, which makes its content the current one, and polling it. What was
- * accepted is remembered on disk, in `accepted.json`: without that, an old release could be offered again.
+ * accepted is remembered on disk (`lib/format/accepted-file.ts`): without that, an old release could be offered
+ * again. A sequence belongs to the key that signs, not to the address from which a release comes.
  */
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
-import { type Accepted, type AcceptedRelease, acceptedFile } from '../lib/format/accepted-file.ts';
+import { type AcceptedRelease, acceptedFile } from '../lib/format/accepted-file.ts';
 import { LARGEST_JSON_FILE } from '../lib/format/json/parse-file.ts';
-import { ACCEPTED_FILE } from '../lib/format/layout.ts';
+import { acceptedName } from '../lib/format/layout.ts';
 import {
   encodeRelease,
   LARGEST_RELEASE,
@@ -17,10 +18,11 @@ import {
   type ReleaseKind,
 } from '../lib/format/release.ts';
 import { makeSnapshotsFolder } from '../lib/generations/files/file-modes.ts';
+import { replaceFile } from '../lib/generations/files/replace-file.ts';
 import { replaceWithReserve } from '../lib/generations/files/reserve.ts';
 import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
-import { isSignedBy, signRelease } from './signing.ts';
+import { fingerprintOf, isSignedBy, signRelease } from './signing.ts';
 import { type Clock, readObject, type TransferReport } from './transfers.ts';
 
 /**
@@ -36,7 +38,7 @@ export async function readReplaced(
   const bytes = await readObject(depot, RELEASES[kind], LARGEST_RELEASE);
   try {
     const release = parseRelease(bytes ?? '', kind);
-    return signingKey === undefined || isSignedBy(release, [signingKey]) ? release : undefined;
+    return signingKey === undefined || isSignedBy(release, signingKey) ? release : undefined;
   } catch {
     return undefined;
   }
@@ -73,23 +75,40 @@ export function pollRelease(
   { snapshotsDir, publicKeys, clock }: PollOptions,
 ): () => Promise<Release> {
   let last: { readonly bytes: Buffer; readonly release: Release } | undefined;
+  const file = path.join(snapshotsDir, acceptedName(kind));
+  const from = depot.name;
+  const trusted = new Map(publicKeys.map((key) => [fingerprintOf(key), key]));
+
+  /** Whether what was accepted earlier limits what is accepted now. */
+  function counts({ signer, from: earlier }: AcceptedRelease): boolean {
+    // Somebody else may have a key that is no longer trusted, and have signed any sequence.
+    if (trusted.size > 0 && signer !== null) return trusted.has(signer);
+    return earlier === from;
+  }
 
   function accept(bytes: Buffer): Release {
-    const accepted = readAccepted(snapshotsDir);
-    const release = orRefuse(`${RELEASES[kind]} at ${depot.name}`, () => {
+    const accepted = readAccepted(file, kind);
+    let signer: string | null = null;
+    const release = orRefuse(`${RELEASES[kind]} at ${from}`, () => {
       const offered = parseRelease(bytes, kind);
-      if (publicKeys.length > 0 && !isSignedBy(offered, publicKeys)) {
-        const fault = offered.signature === null ? 'it is not signed' : 'its signature is wrong';
-        throw new Error(`${fault}. SNAPSHOT_PUBLIC_KEYS must name the public key of the origin.`);
+      if (trusted.size > 0) {
+        [signer] = [...trusted].find(([, key]) => isSignedBy(offered, key)) ?? [null];
+        if (signer === null) {
+          const fault = offered.signature === null ? 'it is not signed' : 'its signature is wrong';
+          throw new Error(`${fault}. SNAPSHOT_PUBLIC_KEYS must name the public key of the origin.`);
+        }
       }
-      const before = accepted[kind];
-      if (before?.from === depot.name) checkSequence(offered, before);
+      for (const before of accepted.filter(counts)) checkSequence(offered, before, file);
       return offered;
     });
     const { id, sequence, sha256 } = release;
-    const newer = { ...accepted, [kind]: { from: depot.name, id, sequence, sha256 } };
+    const isReplaced = (each: AcceptedRelease) =>
+      each.signer === signer && (signer !== null || each.from === from);
+    const releases = accepted.filter((each) => !isReplaced(each));
+    releases.push({ signer, from, id, sequence, sha256 });
     makeSnapshotsFolder(snapshotsDir);
-    replaceWithReserve(path.join(snapshotsDir, ACCEPTED_FILE), acceptedFile.encode(newer));
+    const replace = kind === 'keys' ? replaceWithReserve : replaceFile;
+    replace(file, acceptedFile(kind).encode({ releases }));
     return release;
   }
 
@@ -104,12 +123,12 @@ export function pollRelease(
 }
 
 /** @param before what was accepted last @throws Error if the other release must not follow it */
-function checkSequence({ sequence, sha256 }: Release, before: AcceptedRelease): void {
+function checkSequence({ sequence, sha256 }: Release, before: AcceptedRelease, file: string): void {
   const growth = sequence - before.sequence;
   if (growth > 0 || (growth === 0 && sha256 === before.sha256)) return;
   const fault = growth < 0 ? 'something older is offered again' : 'two programs have pushed';
   throw new Error(
-    `its sequence is ${sequence}, and ${before.sequence} of ${before.id} was accepted before: ${fault}. Publish and push again at the origin. If that was installed again, remove accepted.json.`,
+    `its sequence is ${sequence}, and ${before.sequence} of ${before.id} was accepted before from ${before.from}: ${fault}. Publish and push again at the origin. If that was installed again, remove ${file}.`,
   );
 }
 
@@ -117,13 +136,13 @@ function checkSequence({ sequence, sha256 }: Release, before: AcceptedRelease): 
  * What was accepted last; nothing before the first time.
  * @throws Error if the file cannot be read: nothing may be accepted then
  */
-function readAccepted(snapshotsDir: string): Accepted {
-  const file = path.join(snapshotsDir, ACCEPTED_FILE);
+function readAccepted(file: string, kind: ReleaseKind): readonly AcceptedRelease[] {
   try {
-    return acceptedFile.parse(readBoundedFileSync(file, LARGEST_JSON_FILE).toString('utf8'));
+    const text = readBoundedFileSync(file, LARGEST_JSON_FILE).toString('utf8');
+    return acceptedFile(kind).parse(text).releases;
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return { snapshot: null, keys: null };
+    if (code === 'ENOENT') return [];
     throw new Error(
       `${message.replace(/\.?$/, '.')} Nothing new is accepted, because it could be old. If the depot can be trusted, remove ${file}.`,
       { cause },

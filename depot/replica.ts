@@ -12,8 +12,17 @@ import { Pull, type Pulled } from './pull.ts';
 import { type PollOptions, pollRelease } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
+/** What a replica has found in its depot, and pulled; nothing pulled if it was current before. */
+export interface PulledSnapshot {
+  readonly release: Release;
+  readonly pulled: Pulled | undefined;
+}
+
 export interface ReplicaOptions extends PollOptions {
-  readonly depot: Depot;
+  /** The name of the depot of snapshots. */
+  readonly from: string;
+  /** From {@link makeSnapshotPuller}, perhaps in another thread. */
+  readonly pullSnapshot: () => Promise<PulledSnapshot>;
   /** The depot of keys; undefined if there is none. */
   readonly keysDepot: Depot | undefined;
 }
@@ -23,25 +32,48 @@ export interface ReplicaOptions extends PollOptions {
  * throw RefusedReleaseError, HeldError, LockedError; or another Error, if the depot or the disk fails.
  */
 export interface Replica {
-  /**
-   * Makes the newest generation current. Begins again if an object is gone, and keeps the files that it has.
-   * @returns also its release; nothing pulled if it was current before
-   */
-  checkSnapshot(): Promise<{ readonly release: Release; readonly pulled: Pulled | undefined }>;
+  /** Makes the newest generation current. */
+  checkSnapshot(): Promise<PulledSnapshot>;
   /** @returns whether the keys have changed */
   checkKeys(): Promise<boolean>;
 }
 
 const UNKNOWN = { current_as_of: null, error: null, refused: null };
 
+/**
+ * @returns a function that makes the newest generation of a depot current. It begins again if an object is gone, and
+ * keeps the files that it has.
+ */
+export function makeSnapshotPuller(
+  depot: Depot,
+  options: PollOptions,
+): ReplicaOptions['pullSnapshot'] {
+  const nextRelease = pollRelease(depot, 'snapshot', options);
+  const pull = new Pull(depot, options);
+  /** The id of the generation that was found intact, or was pulled, by this process. */
+  let settledId: string | undefined;
+
+  async function pullSnapshot(): Promise<PulledSnapshot> {
+    const release = await nextRelease();
+    const { id } = release;
+    const isSettled = settledId === id && currentId(options.snapshotsDir) === id;
+    if (isSettled) return { release, pulled: undefined };
+    const pulled = await pull.run(release);
+    settledId = id;
+    return { release, pulled };
+  }
+
+  return () => tryAgain('pull', pullSnapshot, options.clock);
+}
+
 export function makeReplica(options: ReplicaOptions): Replica {
-  const { snapshotsDir, depot, keysDepot, clock } = options;
+  const { snapshotsDir, from, pullSnapshot, keysDepot, clock } = options;
   const before = readReplicaState(snapshotsDir);
   // What an earlier process found stays true, if it had the same depot.
-  const snapshot = before?.snapshot.from === depot.name ? before.snapshot : undefined;
+  const snapshot = before?.snapshot.from === from ? before.snapshot : undefined;
   const keys = before?.keys?.from === keysDepot?.name ? before?.keys : undefined;
   let state: ReplicaState = {
-    snapshot: snapshot ?? { from: depot.name, id: null, published_at: null, ...UNKNOWN },
+    snapshot: snapshot ?? { from, id: null, published_at: null, ...UNKNOWN },
     keys: keysDepot ? (keys ?? { from: keysDepot.name, ...UNKNOWN }) : null,
   };
 
@@ -71,23 +103,9 @@ export function makeReplica(options: ReplicaOptions): Replica {
     return result;
   }
 
-  const nextRelease = pollRelease(depot, 'snapshot', options);
-  const pull = new Pull(depot, options);
-  /** The id of the generation that was found intact, or was pulled, by this process. */
-  let settledId: string | undefined;
-
-  async function pullSnapshot(): Promise<{ release: Release; pulled: Pulled | undefined }> {
-    const release = await nextRelease();
-    const { id } = release;
-    if (settledId === id && currentId(snapshotsDir) === id) return { release, pulled: undefined };
-    const pulled = await pull.run(release);
-    settledId = id;
-    return { release, pulled };
-  }
-
   const pullKeys = keysDepot && makeKeysPuller(keysDepot, options);
   return {
-    checkSnapshot: () => check('snapshot', () => tryAgain('pull', pullSnapshot, clock)),
+    checkSnapshot: () => check('snapshot', pullSnapshot),
     checkKeys: async () => pullKeys !== undefined && (await check('keys', pullKeys)).isNew,
   };
 }

@@ -6,14 +6,18 @@
  */
 import { hash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
+import { isCount } from '../lib/format/json/values.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { shownAddress } from '../lib/program/environment/values.ts';
 import { checkPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';
-import { type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
+import { asObject, type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
 import { readWhole, tryAgain } from './transfers.ts';
 
-/** In bytes; a list of 1,000 objects has about 300 KB. */
-const LARGEST_LIST = 4 * 1024 * 1024;
+/** In bytes; a page of a list with 1,000 objects has about 300 KB. */
+const LARGEST_PAGE = 4 * 1024 * 1024;
+/** Of one list. Servers send 1,000 objects a page; a depot has some thousands. */
+const MOST_PAGES = 1_000;
+const MOST_OBJECTS = 200_000;
 
 const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/*$/;
 const VARIABLES = [
@@ -73,12 +77,12 @@ export function openS3Depot(
   const finish = (what: string, work: () => ReturnType<typeof send>) =>
     tryAgain(what, async () => {
       const reply = await work();
-      return reply && readWhole(reply, LARGEST_LIST, what);
+      return reply && readWhole(reply, LARGEST_PAGE, what);
     });
 
   return {
     name,
-    get: ask,
+    get: async (path) => asObject(path, await ask(path)),
     async put(path, body) {
       await finish(`write ${path}`, () => ask(path, { method: 'PUT', body, empty: [] }));
     },
@@ -88,14 +92,18 @@ export function openS3Depot(
     async list(wanted) {
       const objects: StoredObject[] = [];
       const query = new URLSearchParams({ 'list-type': '2', prefix: prefix + wanted });
-      for (;;) {
+      for (let pages = 1; ; pages++) {
         const xml = String(await finish(`list ${wanted}`, () => send(`?${query}`)));
         if (!xml.includes('</ListBucketResult>')) {
           throw new Error(`${name} sends something else than a list of objects.`);
         }
-        objects.push(...objectsIn(xml, prefix));
+        for (const object of objectsIn(xml, prefix)) objects.push(object);
         const token = textOf(xml, 'NextContinuationToken');
         if (!token) return objects;
+        const isRepeated = token === query.get('continuation-token');
+        if (isRepeated || pages === MOST_PAGES || objects.length > MOST_OBJECTS) {
+          throw new Error(`${name} sends a list that does not end (${objects.length} objects).`);
+        }
         query.set('continuation-token', token);
       }
     },
@@ -103,12 +111,15 @@ export function openS3Depot(
   };
 }
 
-function objectsIn(xml: string, prefix: string): StoredObject[] {
-  return [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].flatMap(([, entry = '']) => {
+/** Splits at fixed texts: a pattern over a whole entry would take quadratic time if entries had no end. */
+function* objectsIn(xml: string, prefix: string): Generator<StoredObject> {
+  for (const entry of xml.split('<Contents>').slice(1)) {
     const path = (textOf(entry, 'Key') ?? '').slice(prefix.length);
     // Other programs may have made objects with other names, such as empty ones that stand for folders.
-    if (!isObjectPath(path)) return [];
+    if (!isObjectPath(path)) continue;
+    const size = Number(textOf(entry, 'Size') ?? NaN);
     const modifiedAt = Date.parse(textOf(entry, 'LastModified') ?? '');
-    return [{ path, size: Number(textOf(entry, 'Size')), modifiedAt }];
-  });
+    // An object without a size or time counts as missing.
+    if (isCount(size) && !Number.isNaN(modifiedAt)) yield { path, size, modifiedAt };
+  }
 }

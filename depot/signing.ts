@@ -3,7 +3,7 @@
  * signatures of releases. No error quotes a key: the messages continue a sentence that begins with the name
  * of a variable.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import { type Release, signedText } from '../lib/format/release.ts';
 import type { Environment, ValueChecks } from '../lib/program/environment/environment.ts';
 import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
@@ -74,10 +74,14 @@ export function signRelease(release: Release, key: KeyObject): Release {
   return { ...release, signature };
 }
 
-/** Whether a release has a signature that one of the keys confirms; a private key stands for its public one. */
-export function isSignedBy(release: Release, keys: readonly KeyObject[]): boolean {
+/** Whether a release has a signature that a key confirms; a private key stands for its public one. */
+export function isSignedBy(release: Release, key: KeyObject): boolean {
   const { signature } = release;
   if (signature === null) return false;
-  const text = Buffer.from(signedText(release));
-  return keys.some((key) => verify(null, text, key, Buffer.from(signature, 'base64')));
+  return verify(null, Buffer.from(signedText(release)), key, Buffer.from(signature, 'base64'));
+}
+
+/** By which a replica remembers a public key. */
+export function fingerprintOf(publicKey: KeyObject): string {
+  return hash('sha256', publicKey.export({ type: 'spki', format: 'der' }));
 }

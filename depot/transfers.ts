@@ -1,4 +1,7 @@
-/** Transfers: repeated after a failure, a few at a time, and decompressed within a bound. */
+/**
+ * Transfers: repeated after a failure, a few at a time, and decompressed within bounds. Whatever another machine
+ * sends, a transfer ends: its bytes are counted as they arrive and as they are decompressed, and so is its time.
+ */
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
@@ -23,6 +26,19 @@ export type TransferReport = Pick<Progress, 'advance' | 'step' | 'warn'>;
 /** Bytes as megabytes with one decimal. */
 export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
+}
+
+/**
+ * How long a transfer may stand still. A busy thread does not take a fast machine for a slow one: undici counts such
+ * times in ticks of half a second, of which a turn of the event loop adds at most one, however long it takes.
+ */
+export const STALL_MS = 30_000;
+/** In bytes per millisecond: a transfer that is slower than this on the whole fails. */
+const SLOWEST = 16;
+
+/** How long the transfer of so many bytes may take in all, in milliseconds. */
+export function longestMs(bytes: number): number {
+  return STALL_MS + bytes / SLOWEST;
 }
 
 /** How many files are transferred at the same time. */
@@ -100,6 +116,34 @@ const DECODERS = {
   zstd: () => createZstdDecompress({ chunkSize: LONGEST_PIECE, params: LIMITS }),
 };
 
+/** In bytes: what both codings add to content that cannot be compressed, and more. */
+const largestCoded = (most: number) => most + most / 64 + 4096;
+
+/**
+ * The bytes of a transfer as they arrive. Frames that decompress to nothing are counted here.
+ * @throws RefusedReleaseError if there are more than content of this size needs; TransferError if they take too long
+ */
+async function* bounded(
+  bytes: AsyncIterable<Buffer>,
+  most: number,
+  what: string,
+  clock: Clock,
+): AsyncGenerator<Buffer> {
+  const longest = longestMs(most);
+  const started = clock.now();
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.length;
+    if (size > largestCoded(most)) {
+      throw new RefusedReleaseError(`${what} is sent as more bytes than ${most} need.`);
+    }
+    if (clock.now() - started > longest) {
+      throw new TransferError(`${what} was not complete after ${Math.round(longest / 1000)} s`);
+    }
+    yield piece;
+  }
+}
+
 /**
  * The content of an object. Nothing is decompressed ahead of the reader beyond the buffers of the decoder.
  * @param most how many bytes it may have
@@ -107,11 +151,13 @@ const DECODERS = {
  * @throws RefusedReleaseError if it has more or is damaged, TransferError if its transfer fails
  */
 export async function* contentOf(
-  { coding, bytes }: Found,
+  found: Found,
   most: number,
   what: string,
+  clock = systemClock,
 ): AsyncGenerator<Buffer> {
-  const decoder = coding && DECODERS[coding]();
+  const bytes = bounded(found.bytes, most, what, clock);
+  const decoder = found.coding && DECODERS[found.coding]();
   // If the transfer fails, the decoder fails with the same error, which the loop then throws.
   const feeding = decoder && pipeline(bytes, decoder).catch(() => {});
   let size = 0;
@@ -134,8 +180,13 @@ export async function* contentOf(
 }
 
 /** The whole content of a small object. @throws as {@link contentOf} */
-export function readWhole(found: Found, most: number, what: string): Promise<Buffer> {
-  return buffer(contentOf(found, most, what));
+export function readWhole(
+  found: Found,
+  most: number,
+  what: string,
+  clock = systemClock,
+): Promise<Buffer> {
+  return buffer(contentOf(found, most, what, clock));
 }
 
 /**
@@ -152,7 +203,7 @@ export function readObject(
   const what = `${path} at ${depot.name}`;
   const read = async () => {
     const found = await depot.get(path);
-    return found && readWhole(found, most, what);
+    return found && readWhole(found, most, what, clock);
   };
   return tryAgain(`read ${what}`, read, clock);
 }

@@ -10,7 +10,7 @@ import {
   storedManifest,
 } from '../lib/format/release.ts';
 import { checkPath, type Depot, type Found, orRefuse } from './depot.ts';
-import { MISSING, makeHttpClient } from './http.ts';
+import { asObject, MISSING, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
 /**
@@ -21,7 +21,7 @@ export function openWebDepot(address: string, stallMs?: number): Depot {
   const { send, close } = makeHttpClient(stallMs);
   return {
     name: address,
-    get: async (path) => send(`${address}/${checkPath(path)}`),
+    get: async (path) => asObject(path, await send(`${address}/${checkPath(path)}`)),
     close,
   };
 }

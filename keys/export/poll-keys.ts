@@ -1,15 +1,21 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
  * every second if there are replicas; sends them to replicas; and imports key usage from the proxies here.
- * Sending is a poll of its own, so that a slow depot never delays the export.
+ * Sending is a poll of its own, and uses another thread, so that nothing on other machines ever delays the
+ * export.
  */
+import { statSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
+import { LARGEST_KEYS_FILE, parseKeys } from '../../lib/format/keys-file.ts';
+import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { addGauge } from '../../lib/program/admin/metrics.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
+import { tryToRead } from '../../lib/program/files/bounded-file.ts';
 import { type Poll, poll } from '../../lib/program/poll.ts';
 import { KeysLostError, readKeys, writeKeys } from './export-keys.ts';
 import { makeKeyUsageImport } from './import-key-usage.ts';
@@ -21,15 +27,20 @@ const EXPORT_WITH_REPLICAS_MS = 1_000;
 const SEND_INTERVAL_MS = 100;
 const LONGEST_STOP_MS = 2_000;
 
+/** The content of `keys.json`, on its way to replicas. */
+interface UnsentKeys {
+  readonly content: string;
+  /** When it last agreed with the database, in milliseconds since 1970. */
+  readonly readAt: number;
+  /** Whether it was found on disk, because the database could not be read since the start. */
+  readonly isStored: boolean;
+}
+
 /** The other machines that have the same keys. */
 interface KeysReplicas {
   readonly name: string;
-  /**
-   * Sends the content of `keys.json`. It must not be called again before it has ended.
-   * @param readAt when the database was read, in milliseconds since 1970 @returns whether the content is new
-   */
-  send(content: string, readAt: number): Promise<boolean>;
-  close(): void;
+  /** Sends keys. It must not be called again before it has ended. @returns whether they are new */
+  send(keys: UnsentKeys): Promise<boolean>;
 }
 
 interface KeysOptions {
@@ -55,8 +66,10 @@ export class KeysPolls {
   private canImport = false;
   /** How many keys are gone, if nothing is exported for that reason. */
   private lost = 0;
-  /** The content of the last export and when the database was read, until it is sent. */
-  private unsent: { readonly content: string; readonly readAt: number } | undefined;
+  /** The keys of the last export, until they are sent. */
+  private unsent: UnsentKeys | undefined;
+  /** Whether the database could be read since the start. */
+  private wasRead = false;
 
   /** Starts to poll. */
   constructor(options: KeysOptions) {
@@ -98,7 +111,6 @@ export class KeysPolls {
   async stop(): Promise<void> {
     const stopped = Promise.all(this.polls.map((each) => each.stop()));
     await Promise.race([stopped.then(() => this.closeDatabase()), pause(LONGEST_STOP_MS)]);
-    this.options.replicas?.close();
   }
 
   private async readAndWrite(): Promise<NothingToDo | undefined> {
@@ -110,12 +122,14 @@ export class KeysPolls {
       this.lost = 0;
       this.canImport = content !== undefined;
       if (content !== undefined) {
-        this.unsent = { content, readAt: Date.now() };
+        this.wasRead = true;
+        this.unsent = { content, readAt: Date.now(), isStored: false };
         if (writeKeys(content, snapshotsDir)) log.info('exported the keys');
       }
       if (this.hasFailed) log.info('the keys file is updated again');
       this.hasFailed = false;
     } catch (error) {
+      if (!this.wasRead) this.unsent ??= readStored(snapshotsDir);
       if (error instanceof KeysLostError) {
         this.lost = error.lost;
         this.canImport = false;
@@ -144,13 +158,11 @@ export class KeysPolls {
 
   private pollReplicas(replicas: KeysReplicas): Poll {
     const { tasks, log } = this.options;
-    const send = tasks.observe('send_keys', (content: string, readAt: number) =>
-      replicas.send(content, readAt),
-    );
+    const send = tasks.observe('send_keys', replicas.send);
     const sendOnce = async () => {
       const keys = this.unsent;
       if (keys === undefined) return;
-      if (await send(keys.content, keys.readAt)) {
+      if (await send(keys)) {
         log.info({ depot: replicas.name }, 'sent the keys to replicas');
       }
       if (this.unsent === keys) this.unsent = undefined;
@@ -165,4 +177,13 @@ export class KeysPolls {
     this.database = undefined;
     await old?.close().catch(() => {});
   }
+}
+
+/** The keys of an earlier export, with which a replica can begin. @returns undefined if there are none */
+function readStored(snapshotsDir: string): UnsentKeys | undefined {
+  const file = path.join(snapshotsDir, KEYS_FILE);
+  return tryToRead(file, LARGEST_KEYS_FILE, (content) => {
+    parseKeys(content);
+    return { content, readAt: statSync(file).mtimeMs, isStored: true };
+  });
 }

@@ -24,8 +24,8 @@ export const HOLD_FILE = 'hold.json';
 export const MAINTENANCE_FILE = 'maintenance';
 /** The state of a replica. */
 export const REPLICA_FILE = 'replica.json';
-/** What a replica has accepted last: it never accepts anything older. */
-export const ACCEPTED_FILE = 'accepted.json';
+/** What a replica has accepted last of a kind of release: it never accepts anything older. */
+export const acceptedName = (kind: string): string => `accepted-${kind}.json`;
 export const LOCK_FILE = 'lock';
 /** What a replica has fetched of a generation that it has not published yet. */
 export const PULL_FOLDER = 'pull';

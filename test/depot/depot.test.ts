@@ -5,6 +5,7 @@ import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Depot, TransferError, type WritableDepot } from '#depot/depot.ts';
+import { makeHttpClient } from '#depot/http.ts';
 import { openDepot, openKeysDepot, openWritableDepot } from '#depot/open.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeFolder } from '#test/support/product.ts';
@@ -108,28 +109,71 @@ describe('a folder', () => {
 });
 
 describe('S3', () => {
+  const TIME = '2026-01-01T00:00:00.000Z';
+  const entry = (name: string, time = TIME) =>
+    `<Contents><Key>site/${name}</Key><Size>1</Size><LastModified>${time}</LastModified></Contents>`;
+  const listOf = (...parts: string[]) => `<ListBucketResult>${parts.join('')}</ListBucketResult>`;
+  const more = (token: string) => `<NextContinuationToken>${token}</NextContinuationToken>`;
+
+  async function openServed(answer: RequestListener): Promise<WritableDepot> {
+    const credentials = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
+    const served = { ...credentials, AWS_ENDPOINT_URL_S3: await serve(answer) };
+    const depot = openWritableDepot('s3://catalogue/site', { environment: served });
+    atEndOfFile(() => depot.close());
+    return depot;
+  }
+
   test('lists more objects than one page has, and tries again', async () => {
-    const TOKEN = 'next+page/=';
-    const entry = (name: string) =>
-      `<Contents><Key>site/${name}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
+    // Some servers name the last object. Its coding is not that of the list.
+    const TOKEN = 'next+page/files/a.zst';
     const tokens: (string | null)[] = [];
     let failures = 0;
-    const url = await serve((request, response) => {
+    const depot = await openServed((request, response) => {
       if (failures++ === 0) return response.writeHead(503, { 'retry-after': '0' }).end();
       const { searchParams } = new URL(request.url ?? '', 'http://s3');
       tokens.push(searchParams.get('continuation-token'));
-      const page =
+      return response.end(
         tokens.length === 1
-          ? `${entry('b')}<IsTruncated>true</IsTruncated><NextContinuationToken>${TOKEN}</NextContinuationToken>`
-          : `${entry('a')}<IsTruncated>false</IsTruncated>`;
-      return response.end(`<ListBucketResult>${page}</ListBucketResult>`);
+          ? listOf(entry('b'), '<IsTruncated>true</IsTruncated>', more(TOKEN))
+          : listOf(entry('a'), '<IsTruncated>false</IsTruncated>'),
+      );
     });
-    const credentials = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
-    const paged = { ...credentials, AWS_ENDPOINT_URL_S3: url };
-    const depot = openWritableDepot('s3://catalogue/site', { environment: paged });
     expect((await depot.list('')).map((object) => object.path)).toEqual(['b', 'a']);
     expect(tokens).toEqual([null, TOKEN]);
-    depot.close();
+  });
+
+  test.each<[string, (page: number) => string]>([
+    ['repeats a token', () => more('a')],
+    ['has pages without end', (page) => more(String(page))],
+    ['has objects without end', (page) => entry(`a${page}`).repeat(30_000) + more(String(page))],
+  ])('refuses a list that %s', async (_name, pageOf) => {
+    let pages = 0;
+    const depot = await openServed((_request, response) => {
+      response.end(listOf(pageOf(++pages)));
+    });
+    await expect(depot.list('')).rejects.toThrow(/sends a list that does not end/);
+  });
+
+  test('reads entries without an end as fast as others, and skips those without a size or time', async () => {
+    let page = listOf(entry('b'), entry('c', 'soon'), '<Contents><Key>site/d</Key></Contents>');
+    const depot = await openServed((_request, response) => response.end(page));
+    const listed = [{ path: 'b', size: 1, modifiedAt: Date.parse(TIME) }];
+    expect(await depot.list('')).toEqual(listed);
+    // A pattern that looks for the end of each would take quadratic time: most of an hour.
+    page = listOf(entry('b'), '<Contents><Key>site/x</Key>'.repeat(150_000));
+    expect(await depot.list('')).toEqual(listed);
+  });
+
+  test('fails if it takes an object more slowly than anybody needs', async () => {
+    let time = 0;
+    const now = () => (time += 10_000);
+    const client = makeHttpClient(undefined, { now, pause: async () => {} });
+    const url = await serve((request, response) => {
+      request.resume().on('end', () => response.end());
+    });
+    const put = client.send(url, { method: 'PUT', body: Buffer.alloc(500_000) });
+    await expect(put).rejects.toThrow(/takes the bytes too slowly/);
+    client.close();
   });
 
   test('does not list the objects of another prefix', async () => {

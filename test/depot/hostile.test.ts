@@ -1,11 +1,13 @@
 /** A hostile origin: whatever it sends is refused by name, in few bytes, and nothing of it stays. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import path from 'node:path';
-import { createGzip, zstdCompressSync } from 'node:zlib';
+import { createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { openDepot, openWritableDepot } from '#depot/open.ts';
+import { pushConfigured } from '#depot/push.ts';
+import { readWhole } from '#depot/transfers.ts';
 import { LARGEST_MANIFEST, type Manifest, makeManifest } from '#lib/format/manifest.ts';
 import {
   encodeRelease,
@@ -16,8 +18,16 @@ import {
 } from '#lib/format/release.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
+import { SILENT } from '#lib/program/progress.ts';
 import { makeFolder, testKey } from '#test/support/product.ts';
-import { makeOrigin, newDepotFolder, readDepot, startReplica } from '#test/support/replicas.ts';
+import {
+  makeOrigin,
+  makePatientClock,
+  newDepotFolder,
+  pushTo,
+  readDepot,
+  startReplica,
+} from '#test/support/replicas.ts';
 import { serve } from '#test/support/servers/static-files.ts';
 
 const origin = await makeOrigin();
@@ -57,12 +67,13 @@ function offering(encoded: Buffer | string, id = manifest.id) {
   });
   write(RELEASES.snapshot, encodeRelease(release));
   write(storedManifest(id), encoded);
-  return { write, depot: openWritableDepot(folder) };
+  return { write, folder, depot: openWritableDepot(folder) };
 }
 
 describe('a manifest', () => {
   test.each([
     ['that is nested', Buffer.alloc(100_000, '['), /nested more than 8 deep/],
+    ['of empty arrays', `{"x":[${'[],'.repeat(300_000)}0]}`, /has more than 91000 arrays and/],
     ['that is too large', Buffer.alloc(LARGEST_MANIFEST + 1, ' '), /more than the expected/],
     [
       'with a long, odd version',
@@ -123,6 +134,84 @@ describe('a file', () => {
     for (const { sha256 } of hostile.files) write(storedFile(sha256), bytes);
     expect(await expectRefused(depot)).toMatch(expected);
   });
+});
+
+describe('a transfer that decompresses to nothing', () => {
+  const SKIPPABLE = Buffer.concat([Buffer.from('502a4d18f8ff0000', 'hex'), Buffer.alloc(0xfff8)]);
+  const endless = (unit: Buffer): RequestListener => {
+    const piece = Buffer.concat(Array(Math.ceil(65_536 / unit.length)).fill(unit));
+    return (_request, response) => {
+      const more = () => {
+        while (response.write(piece));
+        response.once('drain', more);
+      };
+      more();
+    };
+  };
+
+  test.each([
+    ['skippable frames', SKIPPABLE],
+    ['empty frames', zstdCompressSync('')],
+  ])('%s are refused when they are longer than the file can be', async (_name, unit) => {
+    const hostile = announcing(1000);
+    const { folder, depot } = offering(JSON.stringify(hostile), hostile.id);
+    depot.close();
+    const url = await serve((request, response) => {
+      const name = request.url?.slice(1) ?? '';
+      if (name.startsWith('files/')) endless(unit)(request, response);
+      else response.end(readFileSync(path.join(folder, name)));
+    });
+    expect(await expectRefused(openDepot(url))).toMatch(/is sent as more bytes than \d+ need/);
+  });
+
+  test('empty members of gzip are refused, and end a push', async () => {
+    const url = await serve((request, response) => {
+      response.setHeader('content-encoding', 'gzip');
+      endless(gzipSync(''))(request, response);
+    });
+    const environment = {
+      AWS_ACCESS_KEY_ID: 'id',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      AWS_ENDPOINT_URL_S3: url,
+    };
+    const depot = openWritableDepot('s3://catalogue', { environment });
+    await expect(pushTo(depot, origin.snapshotsDir)).rejects.toThrow(/more bytes than 4096 need/);
+    depot.close();
+  });
+});
+
+test('a transfer that is slower on the whole than any network fails, though it never stands still', async () => {
+  const clock = makePatientClock();
+  const bytes = async function* () {
+    for (;;) {
+      clock.skip(1_000);
+      yield Buffer.from('x');
+    }
+  };
+  const reading = readWhole({ bytes: bytes() }, 1_000, 'An object', clock);
+  await expect(reading).rejects.toThrow('An object was not complete after 30 s');
+});
+
+test('a push to a depot that is slow in any other way ends', async () => {
+  let pages = 0;
+  const url = await serve((_request, response) => {
+    const token = `<NextContinuationToken>${++pages}</NextContinuationToken>`;
+    response.end(`<ListBucketResult>${token}</ListBucketResult>`);
+  });
+  const settings = {
+    SNAPSHOTS_DIR: origin.snapshotsDir,
+    SNAPSHOT_PUSH: 's3://catalogue',
+    SNAPSHOT_SIGNING_KEY: '',
+  };
+  const environment = {
+    AWS_ACCESS_KEY_ID: 'id',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    AWS_ENDPOINT_URL_S3: url,
+  };
+  const pushing = pushConfigured(settings, environment, SILENT, 0);
+  await expect(pushing).rejects.toThrow(
+    's3://catalogue is too slow: the push was ended after 0 s.',
+  );
 });
 
 describe('an API', () => {

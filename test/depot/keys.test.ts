@@ -1,5 +1,5 @@
 /** Keys on their way from the database to replicas. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeKeysSender } from '#depot/keys.ts';
@@ -23,12 +23,19 @@ beforeEach(() => {
 });
 
 const open = () => openWritableDepot(folder);
-const sender = (key: typeof signingKey | undefined = signingKey, now = Date.now) =>
-  makeKeysSender(open(), key, now);
+function sender(
+  key: typeof signingKey | undefined = signingKey,
+  now = Date.now,
+  { depot = open(), warn = expect.unreachable as (text: string) => void } = {},
+) {
+  const send = makeKeysSender(depot, key, now, warn);
+  return (content: string, readAt: number, isStored = false) => send({ content, readAt, isStored });
+}
 const releaseFile = () => path.join(folder, RELEASES.keys);
 
-function start(snapshotsDir = newSnapshots()) {
-  const replica = startReplica(open(), { publicKeys, keysDepot: open(), snapshotsDir });
+function start(snapshotsDir = newSnapshots(), trusted = publicKeys) {
+  const options = { publicKeys: trusted, keysDepot: open(), snapshotsDir };
+  const replica = startReplica(open(), options);
   const file = path.join(snapshotsDir, 'keys.json');
   return {
     ...replica,
@@ -61,8 +68,49 @@ describe('keys', () => {
     expect(replica.text()).toBe(encodeKeys([revoked]));
     expect(readdirSync(path.join(folder, 'keys'))).toHaveLength(3);
     const later = () => Date.now() + 3_600_000;
-    await sender(signingKey, later)(encodeKeys([approved]), Date.now());
+    const depot = open();
+    const removed = new Promise<void>((resolve) => {
+      const { remove } = depot;
+      depot.remove = (name) => remove(name).then(resolve);
+    });
+    await sender(signingKey, later, { depot })(encodeKeys([approved]), Date.now());
+    await removed;
     expect(readdirSync(path.join(folder, 'keys'))).toHaveLength(2);
+  });
+
+  test('do not wait for the removal of old contents, which may fail', async () => {
+    const replica = start();
+    const listing = Promise.withResolvers<never>();
+    let lists = 0;
+    const depot = open();
+    depot.list = () => {
+      lists++;
+      return listing.promise;
+    };
+    const warned = Promise.withResolvers<string>();
+    const send = sender(signingKey, Date.now, { depot, warn: warned.resolve });
+    for (const keys of [approved, revoked]) {
+      await send(encodeKeys([keys]), Date.now());
+      await replica.checkKeys();
+      expect(replica.text()).toBe(encodeKeys([keys]));
+    }
+    expect(lists).toBe(1);
+    listing.reject(new Error('access denied'));
+    expect(await warned.promise).toBe(`old keys were not removed from ${folder}: access denied`);
+  });
+
+  test('that are only on disk, because the database is away, replace no newer ones', async () => {
+    const replica = start();
+    const readAt = Date.now() - 3_600_000;
+    expect(await sender()(encodeKeys([approved]), readAt, true)).toBe(true);
+    await replica.checkKeys();
+    expect(replica.text()).toBe(encodeKeys([approved]));
+    await sender()(encodeKeys([revoked]), readAt + 60_000);
+    expect(await sender()(encodeKeys([approved]), readAt + 30_000, true)).toBe(false);
+    await replica.checkKeys();
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+    // What was revoked when this program was last killed, before it sent that.
+    expect(await sender()(encodeKeys([]), readAt + 90_000, true)).toBe(true);
   });
 
   test('that do not change are confirmed every ten seconds, with one small object', async () => {
@@ -90,7 +138,7 @@ describe('keys', () => {
     const refuse = () => {
       if (existsSync(reserve)) noSpace();
     };
-    await disturbed('writeFileSync', /-(?:accepted|keys)\.json$/, refuse, async () => {
+    await disturbed('writeFileSync', /-keys\.json$/, refuse, async () => {
       expect(await replica.checkKeys()).toBe(true);
     });
     expect(replica.text()).toBe(encodeKeys([revoked]));
@@ -149,6 +197,55 @@ describe('a replica refuses keys', () => {
       await expect(each.checkKeys()).rejects.toThrow('something older is offered again');
       expect(each.text()).toBe(encodeKeys([revoked]));
     }
+  });
+
+  test('that are older, also from another address of the depot or another depot', async () => {
+    const replica = start();
+    const send = sender();
+    await send(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const before = folder;
+    const copy = newDepotFolder();
+    cpSync(before, copy, { recursive: true });
+    await send(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    folder = copy;
+    const moved = start(replica.snapshotsDir);
+    await expect(moved.checkKeys()).rejects.toThrow(
+      `was accepted before from ${before}: something`,
+    );
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+    // What the origin sends there from now on is newer.
+    await sender()(encodeKeys([]), Date.now());
+    expect(await moved.checkKeys()).toBe(true);
+  });
+
+  test('that an earlier signing key has signed, as long as that is trusted', async () => {
+    const next = newSigningKey();
+    const both = [...publicKeys, ...next.publicKeys];
+    const replica = start(undefined, both);
+    await sender()(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const old = readFileSync(releaseFile());
+    await sender(next.signingKey)(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    writeFileSync(releaseFile(), old);
+    for (const trusted of [both, next.publicKeys]) {
+      const restarted = start(replica.snapshotsDir, trusted);
+      await expect(restarted.checkKeys()).rejects.toThrow(/something older|signature is wrong/);
+      expect(replica.text()).toBe(encodeKeys([revoked]));
+    }
+  });
+
+  test('but accepts those of a new signing key, whatever the compromised one has signed', async () => {
+    const replica = start();
+    const farAhead = () => 9e15;
+    await sender(signingKey, farAhead)(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const next = newSigningKey();
+    await sender(next.signingKey)(encodeKeys([revoked]), Date.now());
+    expect(await start(replica.snapshotsDir, next.publicKeys).checkKeys()).toBe(true);
+    expect(replica.text()).toBe(encodeKeys([revoked]));
   });
 
   test('whose content was changed', () =>

@@ -227,11 +227,11 @@ describe('a replica refuses', () => {
   test('everything while it does not know what it has accepted', async () => {
     const { snapshotsDir, ...replica } = start();
     await replica.checkSnapshot();
-    const file = path.join(snapshotsDir, 'accepted.json');
+    const file = path.join(snapshotsDir, 'accepted-snapshot.json');
     writeFileSync(file, '{"version":1}\n');
     const { id } = await origin.publish();
     await expect(start({ snapshotsDir }).checkSnapshot()).rejects.toThrow(
-      /Nothing new is accepted.*remove .*accepted\.json/,
+      /Nothing new is accepted.*remove .*accepted-snapshot\.json/,
     );
     rmSync(file);
     await start({ snapshotsDir }).checkSnapshot();
@@ -239,13 +239,22 @@ describe('a replica refuses', () => {
   });
 });
 
-test('another depot has sequences of its own', async () => {
+test('another origin, with another signing key, has sequences of its own', async () => {
   const replica = start();
+  await origin.publish();
   await replica.checkSnapshot();
-  const other = await makeOrigin(signingKey, seededCatalogue({ games: 9, seed: 1, platforms: 2 }));
   const { snapshotsDir } = replica;
-  await startReplica(other.depot, { snapshotsDir, publicKeys }).checkSnapshot();
+  const key = newSigningKey();
+  const small = seededCatalogue({ games: 9, seed: 1, platforms: 2 });
+  const other = await makeOrigin(key.signingKey, small);
+  const { publicKeys: theirs } = key;
+  await startReplica(other.depot, { snapshotsDir, publicKeys: theirs }).checkSnapshot();
   expect(currentId(snapshotsDir)).toBe(other.current());
+  // Without signatures, an address stands for an origin.
+  const unsigned = startReplica(other.depot);
+  await unsigned.checkSnapshot();
+  await startReplica(origin.depot, { snapshotsDir: unsigned.snapshotsDir }).checkSnapshot();
+  expect(currentId(unsigned.snapshotsDir)).toBe(origin.current());
 });
 
 test('a depot that has nothing yet is an error that says so', async () => {

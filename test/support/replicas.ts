@@ -9,7 +9,7 @@ import type { Catalogue } from '#demo/catalogue/load.ts';
 import type { Depot, Found, WritableDepot } from '#depot/depot.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { type PushOptions, push } from '#depot/push.ts';
-import { makeReplica, type ReplicaOptions } from '#depot/replica.ts';
+import { makeReplica, makeSnapshotPuller, type ReplicaOptions } from '#depot/replica.ts';
 import { readWhole, type TransferReport } from '#depot/transfers.ts';
 import { type Manifest, parseManifest } from '#lib/format/manifest.ts';
 import {
@@ -177,15 +177,13 @@ export function startReplica(depot: Depot, changes: Partial<ReplicaOptions> = {}
   };
   const clock = makePatientClock();
   const warnings: string[] = [];
-  const replica = makeReplica({
-    depot: { ...depot, get },
-    keysDepot: undefined,
-    snapshotsDir,
-    publicKeys: [],
-    report: { ...SILENT, warn: (text) => warnings.push(text) },
-    clock,
+  const options = {
+    ...{ snapshotsDir, publicKeys: [], clock, keysDepot: undefined },
+    report: { ...SILENT, warn: (text: string) => warnings.push(text) },
     ...changes,
-  });
+  };
+  const pullSnapshot = makeSnapshotPuller({ ...depot, get }, options);
+  const replica = makeReplica({ ...options, from: depot.name, pullSnapshot });
   return { ...replica, snapshotsDir, faulty, clock, warnings };
 }
 

@@ -80,7 +80,8 @@ export function expectNoDebris(snapshotsDir: string): void {
     'reserve',
     'status.json',
     // Of replicas, and of what is pushed.
-    'accepted.json',
+    'accepted-keys.json',
+    'accepted-snapshot.json',
     'push',
     'replica.json',
   ];

@@ -1,11 +1,14 @@
 /**
- * Parses JSON of files and of answers that may be hostile. Nested arrays take 50 times the memory of their
- * text, so the depth is checked before; and errors show values cut and without control characters.
+ * Parses JSON of files and of answers that may be hostile. Nested or empty arrays take 50 times the memory of their
+ * text, so depth and number are checked before; and errors show values cut and without control characters.
  */
 import { isObject, type Members, type Shape } from './values.ts';
 
 /** How deep arrays and objects may be nested, with the outermost: deeper than in any file of the product. */
 const DEEPEST = 8;
+/** In bytes, of an array or object on average, beyond the first thousand: fewer than in any file of the product. */
+const SHORTEST = 10;
+const MOST_SHORT = 1_000;
 /** In characters. */
 const LONGEST_SHOWN = 100;
 
@@ -22,9 +25,8 @@ export function shown(value: unknown): string {
  * @throws Error that says what is wrong
  */
 export function parseObject(text: Buffer | string, what: string): Record<string, unknown> {
-  if (isTooDeep(text)) {
-    throw new Error(`${what} is damaged: it is nested more than ${DEEPEST} deep.`);
-  }
+  const fault = whyTooLarge(text);
+  if (fault !== undefined) throw new Error(`${what} is damaged: ${fault}.`);
   let found: unknown;
   try {
     found = JSON.parse(text.toString());
@@ -98,8 +100,11 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-function isTooDeep(text: Buffer | string): boolean {
+/** Why the value of a text could need far more memory than the text; undefined if it cannot. */
+function whyTooLarge(text: Buffer | string): string | undefined {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  const most = MOST_SHORT + bytes.length / SHORTEST;
+  let opened = 0;
   let depth = 0;
   let isString = false;
   for (let i = 0; i < bytes.length; i++) {
@@ -108,8 +113,9 @@ function isTooDeep(text: Buffer | string): boolean {
     else if (isString) {
       if (byte === BACKSLASH) i++;
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      if (++depth > DEEPEST) return true;
+      if (++depth > DEEPEST) return `it is nested more than ${DEEPEST} deep`;
+      if (++opened > most) return `it has more than ${Math.floor(most)} arrays and objects`;
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
   }
-  return false;
+  return undefined;
 }

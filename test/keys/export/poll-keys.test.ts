@@ -2,13 +2,21 @@
  * The export of keys by the schedule: what `keys.json` contains and how old it says it is, while all is well,
  * and while the database or the file cannot be used. While most keys are gone from their table, nothing is exported.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { WritableDepot } from '#depot/depot.ts';
-import { openReplicas } from '#depot/keys.ts';
+import { makeKeysSender } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { encodeRows } from '#keys/export/export-keys.ts';
 import { KeysPolls } from '#keys/export/poll-keys.ts';
@@ -26,6 +34,12 @@ import { newDepotFolder, startReplica } from '#test/support/replicas.ts';
 
 const LONG_AGO = new Date('2001-02-03T04:05:06Z');
 
+/** Replicas without signatures. */
+function replicasOf(depot: WritableDepot) {
+  const send = makeKeysSender(depot, undefined, Date.now, expect.unreachable);
+  return { name: depot.name, send };
+}
+
 async function startPolling(depot?: WritableDepot) {
   const url = await makeDatabase('sqlite');
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
@@ -35,7 +49,7 @@ async function startPolling(depot?: WritableDepot) {
   const polling = new KeysPolls({
     databaseUrl: url,
     snapshotsDir,
-    replicas: depot && openReplicas(depot, undefined),
+    replicas: depot && replicasOf(depot),
     registry,
     tasks: makeTasks(registry),
     log: pino({}, log),
@@ -146,6 +160,29 @@ test('on a full disk a key is revoked in the space of a reserve, which is kept a
   expect(existsSync(reserve)).toBe(false);
   await now();
   expect(statSync(reserve).size).toBeGreaterThan(statSync(file).size);
+});
+
+test('replicas get the keys of an earlier export if the database is away from the start', async () => {
+  const snapshotsDir = makeFolder();
+  const content = encodeKeys([{ id: 1, hash: 'a'.repeat(64), state: 'approved', limit: 120 }]);
+  writeFileSync(path.join(snapshotsDir, 'keys.json'), content);
+  const depot = openWritableDepot(newDepotFolder());
+  const log = makeLog();
+  const registry = new Registry();
+  const polling = new KeysPolls({
+    databaseUrl: `sqlite://${snapshotsDir}/missing.db`,
+    snapshotsDir,
+    replicas: replicasOf(depot),
+    registry,
+    tasks: makeTasks(registry),
+    log: pino({}, log),
+  });
+  await log.logged('sent the keys to replicas');
+  expect(log.text()).toContain('the keys file is not updated');
+  const replica = startReplica(depot, { keysDepot: depot });
+  await replica.checkKeys();
+  expect(readFileSync(path.join(replica.snapshotsDir, 'keys.json'), 'utf8')).toBe(content);
+  await polling.stop();
 });
 
 test('while most keys are gone from the table, nothing is exported, here or to replicas, until an operator forces it', async () => {
