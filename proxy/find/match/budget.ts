@@ -5,7 +5,7 @@
  */
 
 /** About as many titles may be compared with a name. */
-const MOST_COMPARISONS = 500;
+const MOST_COMPARISONS = 400;
 
 /** What takes less time than to compare a title, as parts of a comparison. */
 export const COST = {
