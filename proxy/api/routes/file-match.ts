@@ -6,7 +6,7 @@ import { numbersWithId } from '../../../lib/format/match/external-ids.ts';
 import type { Found, Match } from '../../find/match/find-matches.ts';
 import { findName } from '../../find/match/find-name.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
-import { type GamesReadOnce, readGamesOnce } from '../../snapshot/game-facts.ts';
+import { type GamesOfRequest, readGames } from '../../snapshot/game-facts.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
@@ -23,9 +23,9 @@ export const fileMatchRoute = makeRouteInSteps(
       const members = resolveInclude(generation, include);
       const named = request.platforms.flatMap((text) => findPlatform(generation, text));
       const platforms = [...new Set(named)];
-      const games = readGamesOnce(generation);
+      const games = readGames(generation);
       const items = yield* matchAll(generation, games, request, platforms);
-      const body = matchBody({ ...generation, games: games.records }, items, members);
+      const body = matchBody(generation, items, members);
       return makeJsonResource(body, generation.id);
     };
   },
@@ -51,7 +51,7 @@ function findPlatform({ platformNames }: Generation, text: string): readonly num
 /** @param platforms the numbers of the platforms; all if there are none */
 function* matchAll(
   { match: index, platformNames }: Generation,
-  games: GamesReadOnce,
+  games: GamesOfRequest,
   { names, ids }: MatchRequest,
   platforms: readonly number[],
 ): Generator<void, Item[]> {
