@@ -18,7 +18,13 @@ import {
 } from '../../../lib/format/match/match-index.ts';
 import { remember } from '../remember.ts';
 import { type Budget, COST } from './budget.ts';
-import type { GameFacts } from './find-matches.ts';
+
+/** By what a game is known. */
+export interface GameTitles {
+  /** Its title, then the alternative ones. */
+  titles(game: number): readonly string[];
+  slug(game: number): string;
+}
 
 export interface Catalogue {
   readonly index: MatchIndex;
@@ -48,12 +54,11 @@ export interface Spelling {
   readonly codes: readonly number[];
 }
 
-/** @param facts the titles and the slug of a game */
 export function makeCatalogue(
   index: MatchIndex,
   platforms: readonly number[],
   budget: Budget,
-  { titles, slug }: Pick<GameFacts, 'titles' | 'slug'>,
+  { titles, slug }: GameTitles,
 ): Catalogue {
   const looseOf = remember((game: number) =>
     titles(game).map((title, at) => looseFormsOf(title, at === 0 ? () => slug(game) : undefined)),
