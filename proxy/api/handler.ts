@@ -14,7 +14,7 @@ import { makeSlots } from '../admit/limits/slots.ts';
 import { type ApiRequest, BASE, splitTarget } from '../http/request.ts';
 import { type Resource, respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
-import type { CurrentGeneration } from '../snapshot/generation.ts';
+import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import type { StoredFiles } from '../snapshot/stored-files.ts';
 import type { ReadChanges } from './changes/changes.ts';
 import { isResumed, MOST_DOWNLOADS, makeDownload } from './downloads.ts';
@@ -22,7 +22,7 @@ import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
-import type { LaterResource } from './routes/route.ts';
+import type { FindInSteps, LaterResource, Requester } from './routes/route.ts';
 import { archiveDownload, type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
@@ -35,6 +35,7 @@ import {
   type Reply,
   tryLater,
 } from './send.ts';
+import { makeTurns } from './turns.ts';
 
 export interface ApiParts extends AdmissionParts {
   /** The address at which clients reach the proxy, for the Link header. */
@@ -63,6 +64,7 @@ export class Api {
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
   private readonly cache = makeResourceCache();
+  private readonly takeTurns = makeTurns<Resource>();
   private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
@@ -149,26 +151,41 @@ export class Api {
     reply.route = route.name;
     let found: Resource | Promise<LaterResource> | Download | undefined;
     try {
-      const find = route.prepare(queryString);
+      const inSteps = route.inSteps?.(queryString);
+      const find = inSteps ? this.inTurns(inSteps) : route.prepare(queryString);
       checkSnapshotId(head.snapshot);
       if (current === undefined) return this.send(reply, ERRORS.noSnapshot);
       if (!isCurrent) return this.send(reply, ERRORS.snapshotChanged);
       found = find(current, { key: reply.key?.id, socket: reply.request.socket });
     } catch (error) {
-      if (!(error instanceof ParameterError)) throw error;
-      return this.send(reply, badRequest(error.message, error.parameter));
+      return this.refuse(reply, error);
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
-    if (found instanceof Promise) return void this.sendLater(reply, found);
     if ('stored' in found) {
       const download = this.resume(reply) ?? found;
       this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
       return;
     }
+XXX
     this.sendResource(reply, found);
-    if (cached === 'repeated') {
-      this.cache.add(current.id, target, { route: route.name, resource: found });
+    keep(found);
+  }
+
+  /** Finds a resource in turns. What was found of a generation that is replaced meanwhile is found again. */
+  private inTurns(find: FindInSteps) {
+    const { current } = this.parts;
+    function* steps(): Generator<void, Resource> {
+      for (;;) {
+        const generation = current() as Generation;
+        const each = find(generation);
+        do {
+          const { done, value } = each.next();
+          if (done) return value;
+          yield;
+        } while (current() === generation);
+      }
     }
+    return (_: unknown, requester: Requester) => this.takeTurns(requester, steps);
   }
 
   /** Sends a resource, or 304 if the client already has it. */
@@ -178,14 +195,16 @@ export class Api {
     response.then((later) => this.send(reply, later)).catch((error) => this.fail(reply, error));
   }
 
-  private async sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
+  private async sendLater(
+    reply: Reply,
+    later: Promise<LaterResource>,
+    keep: (resource: Resource) => void,
+  ): Promise<void> {
     try {
       const found = await later;
-      if (found === 'busy') this.send(reply, tryLater(ERRORS.busy, reply.quota));
-      else if (found === 'sinceGone') this.send(reply, ERRORS.sinceGone);
-      else this.sendResource(reply, found);
+XXX
     } catch (error) {
-      this.fail(reply, error);
+      this.refuse(reply, error);
     }
   }
 
@@ -237,6 +256,13 @@ export class Api {
   private record(reply: Reply, status: number): void {
     const { route, refusal, startedAt } = reply;
     this.parts.counts.count(route, status, this.parts.now() - startedAt, refusal);
+  }
+
+  /** Sends 400 for a wrong parameter; other errors are those of the program. */
+  private refuse(reply: Reply, error: unknown): void {
+    if (error instanceof ParameterError && !reply.isSent)
+      this.send(reply, badRequest(error.message, error.parameter));
+    else this.fail(reply, error);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */

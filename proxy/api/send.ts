@@ -74,6 +74,7 @@ export const ERRORS = {
   snapshotChanged: error(412, 'Snapshot changed'),
   busy: error(429, 'Snapshot busy', 'snapshot_busy'),
   manyDownloads: error(429, 'Too many downloads', 'many_downloads'),
+  manyWaiting: error(429, 'Too many requests at once', 'many_waiting'),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
   longTarget: error(414, 'Request target too long'),
   noKeys: error(503, 'No API keys yet', 'no_keys', RETRY_SOON),
