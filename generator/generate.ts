@@ -10,9 +10,9 @@ import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts'
 import { isPack, REPORT } from '../lib/format/layout.ts';
 import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/format/manifest.ts';
 import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';
-import { compareGenerations } from '../lib/generations/compare.ts';
+import { compareGenerations, openCompared } from '../lib/generations/compare.ts';
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
-import { generationDir, openIndexOf } from '../lib/generations/generations.ts';
+import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
@@ -296,11 +296,11 @@ function countWaitingTakedowns(
 ): number | null {
   if (id === undefined) return 0;
   try {
-    const before = openIndexOf(generationDir(snapshotsDir, id));
-    const after = openIndexOf(dir, undefined, content);
+    const before = openCompared(generationDir(snapshotsDir, id));
+    const after = openCompared(dir, undefined, content);
     let waiting = 0;
     for (const change of compareGenerations(before, after))
-      if (change.kind === 'cover' && change.before !== null) waiting++;
+      if (change.kind === 'cover' && change.before !== undefined) waiting++;
     return waiting;
   } catch {
     return null;

@@ -9,7 +9,6 @@ import { poll } from '../lib/program/poll.ts';
 import { now } from '../lib/program/shared-clock.ts';
 import { makeKeyStore } from './admit/keys/key-store.ts';
 import { makeUsageReport } from './admit/keys/report-key-usage.ts';
-import { makeChanges } from './api/changes/changes.ts';
 import { openLogFile } from './serve/access-log/log-file.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
@@ -54,12 +53,11 @@ export async function assemble(
   const { SNAPSHOTS_DIR: snapshotsDir, ACCESS_LOG: sample, ACCESS_LOG_FILE } = environment;
   // Without a log, nothing is written, and the file is left alone.
   const accessLog = openLogFile(sample === 0 ? '' : ACCESS_LOG_FILE, log);
-  const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
     environment,
     site,
     redisTimeoutMs,
-    { readChanges: changes.read, writeLines: accessLog.write },
+    { writeLines: accessLog.write },
     log,
   );
   const snapshots = new Snapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
@@ -115,7 +113,6 @@ export async function assemble(
       for (const each of polls) void each.stop();
       snapshots.stop();
       await threads.all('close');
-      changes.close();
       snapshots.close();
       await usagePoll.finish();
       await threads.end();

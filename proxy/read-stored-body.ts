@@ -4,7 +4,6 @@
  */
 import { closeSync } from 'node:fs';
 import { generationDir } from '../lib/generations/generations.ts';
-import { makeChanges } from './api/changes/changes.ts';
 import { makeFindRoute } from './api/routes/find-route.ts';
 import { splitTarget } from './http/request.ts';
 import { makeGeneration } from './snapshot/generation.ts';
@@ -21,8 +20,7 @@ export async function readStoredBody(
   target: string,
 ): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
-  const changes = makeChanges(snapshotsDir, () => {});
-  const find = makeFindRoute('', changes.read)(pathname)?.prepare(queryString);
+  const find = makeFindRoute('')(pathname)?.prepare(queryString);
   const dir = generationDir(snapshotsDir, id);
   const files = openFiles({ dir, id });
   try {
@@ -32,6 +30,5 @@ export async function readStoredBody(
     return resource.identity.body;
   } finally {
     files.descriptors.forEach(closeSync);
-    changes.close();
   }
 }

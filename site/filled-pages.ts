@@ -24,8 +24,7 @@ import type { SitePages } from './static/pages.ts';
 /** @returns the page at a path; undefined if there is none */
 export function makeFilledPages(
   pages: SitePages,
-  { current, readChanges }: Pick<SiteParts, 'current' | 'readChanges'>,
-  snapshotsDir: string,
+  { current }: Pick<SiteParts, 'current'>,
   hasExplorer: boolean,
 ): (path: string) => Promise<Resource> | undefined {
   // Not the generation itself, which would stay in memory.
@@ -38,7 +37,7 @@ export function makeFilledPages(
     if (page === undefined) return undefined;
     const generation = current();
     if (filled === undefined || filled.id !== generation?.id) {
-      const examples = chooseExamples(generation, snapshotsDir);
+      const examples = chooseExamples(generation);
       filled = { id: generation?.id, examples, pages: new Map() };
     }
     const known = filled.pages.get(path);
@@ -54,8 +53,7 @@ export function makeFilledPages(
       .replace('{{counts}}', () => countsOf(generation))
       .replace('{{newest}}', () => withoutBraces(newestCovers(generation, hasExplorer)));
     const imageOrigin = originOf(generation);
-    // The generation may be closed before the list of changes is there.
-    const text = await fillInResponses(named, generation, readChanges);
+    const text = await fillInResponses(named, generation);
     return makePage(HTML, text, { imageOrigin });
   }
 }

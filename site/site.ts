@@ -53,7 +53,7 @@ export function makeSite(
 ): SiteHandler {
   const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
-  const pageAt = makeFilledPages(pages, parts, snapshotsDir, hasExplorer);
+  const pageAt = makeFilledPages(pages, parts, hasExplorer);
   const explorer = {
     ...parts,
     publicUrl,

@@ -2,22 +2,21 @@
  * What differs between two generations, record by record and member by member, for operators. What only repeats the
  * change of another record is left out: a cover has the title of its game, a game the name of its platform.
  */
-import type { Change } from '../../lib/format/difference-file.ts';
-import { encodeName } from '../../lib/format/difference-file.ts';
 import { findById, splitId } from '../../lib/format/index/ids.ts';
-import { platformOf, type RecordIndex } from '../../lib/format/index/record-index.ts';
+import { platformOf } from '../../lib/format/index/record-index.ts';
+import { titlesOf } from '../../lib/format/index/titles.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
-import { compareGenerations } from '../../lib/generations/compare.ts';
+import { encodeName, type RecordName } from '../../lib/format/removed-file.ts';
+import { type Compared, compareGenerations } from '../../lib/generations/compare.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import { parseExactly, printable } from '../../lib/program/printable.ts';
 
 /** A generation, or the files that a run has written. */
-export interface Side {
+export interface Side extends Compared {
   readonly dir: string;
-  readonly index: RecordIndex;
 }
 
-export interface RecordChange extends Pick<Change, 'kind' | 'id' | 'path'> {
+export interface RecordChange extends RecordName {
   readonly change: 'added' | 'changed' | 'removed';
   /** Of a changed record: each member that differs, such as "files[0].width", before and after. */
   readonly members: readonly (readonly [name: string, before: unknown, after: unknown])[];
@@ -28,10 +27,10 @@ const REPEATED = { platform: undefined, game: 'platform', cover: 'game' } as con
 
 /** @returns the changes by kind and id */
 export function* compareRecords(before: Side, after: Side): Generator<RecordChange> {
-  for (const { kind, id, path, ...hashes } of compareGenerations(before.index, after.index)) {
+  for (const { kind, id, path, ...at } of compareGenerations(before, after)) {
     const name = { kind, id, path };
-    if (hashes.before === null) yield { change: 'added', ...name, members: [] };
-    else if (hashes.after === null) yield { change: 'removed', ...name, members: [] };
+    if (at.before === undefined) yield { change: 'added', ...name, members: [] };
+    else if (at.after === undefined) yield { change: 'removed', ...name, members: [] };
     else {
       const [old, fresh] = [before, after].map((side) => readRecord(side, name));
       const members = [...changedMembers(old, fresh)].filter(
@@ -42,8 +41,8 @@ export function* compareRecords(before: Side, after: Side): Generator<RecordChan
   }
 }
 
-/** Reads a record of a generation that has it. */
-function readRecord({ dir, index }: Side, { kind, id }: Pick<Change, 'kind' | 'id'>): unknown {
+/** Reads a record of a generation that has it. That of a game has one more member, its alternative titles. */
+function readRecord({ dir, index, titles }: Side, { kind, id }: RecordName): unknown {
   const { platforms } = index;
   if (kind === 'platform') {
     return parseExactly(platforms[index.platformBySlug.get(id) ?? -1].record);
@@ -54,7 +53,13 @@ function readRecord({ dir, index }: Side, { kind, id }: Pick<Change, 'kind' | 'i
       : ([index.covers, 'firstCover', coversPack] as const);
   const number = findById(columns, splitId(id) ?? [0, 0]) ?? -1;
   const pack = packOf(platforms[platformOf(platforms, first, number)].slug);
-  return parseExactly(readPart(dir, pack, columns.byteOffset[number], columns.byteLength[number]));
+  const bytes = readPart(dir, pack, columns.byteOffset[number], columns.byteLength[number]);
+  const record = parseExactly(bytes);
+  if (kind === 'cover') return record;
+  return {
+    ...Object(record),
+    titles: JSON.parse(String(Buffer.from(titlesOf(titles, number) ?? '[]'))),
+  };
 }
 
 /** The innermost values that differ. */

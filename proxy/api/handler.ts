@@ -16,7 +16,6 @@ import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
-import type { ReadChanges } from './changes/changes.ts';
 import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
@@ -41,7 +40,6 @@ export interface ApiParts extends AdmissionParts {
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
   readonly current: CurrentGeneration;
-  readonly readChanges: ReadChanges;
   /** The seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance: () => number;
   readonly counts: RequestCounts;
@@ -73,7 +71,7 @@ export class Api {
   constructor(parts: ApiParts) {
     this.parts = parts;
     this.admit = makeAdmit(parts);
-    this.matchRoute = makeFindRoute(parts.publicUrl, parts.readChanges);
+    this.matchRoute = makeFindRoute(parts.publicUrl);
   }
 
   readonly handle: ApiHandler = (request, response) => {
@@ -151,7 +149,7 @@ export class Api {
       this.matchRoute(path) ?? (this.parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) return this.send(reply, ERRORS.notFound);
     reply.route = route.name;
-    let found: Resource | Promise<LaterResource> | Download | undefined;
+    let found: LaterResource | Promise<LaterResource> | Download | undefined;
     try {
       const find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);
@@ -163,6 +161,7 @@ export class Api {
       return this.send(reply, badRequest(error.message, error.parameter));
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
+    if (typeof found === 'string') return this.send(reply, ERRORS[found]);
     if (found instanceof Promise) return void this.sendLater(reply, found);
     if ('files' in found) return void this.sendDownload(reply, found);
     this.sendResource(reply, found);

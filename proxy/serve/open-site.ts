@@ -5,7 +5,6 @@
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import type { KeyTable } from '../admit/keys/key-table.ts';
-import type { ReadChanges } from '../api/changes/changes.ts';
 import { toResponder } from '../http/node-response.ts';
 import { type ApiHandler, prepareError } from '../http/response.ts';
 import type { SiteHandler } from '../http/server.ts';
@@ -27,7 +26,6 @@ interface SiteModule<Data = never> {
 export interface SiteParts {
   /** Answers requests of the site to the API, which count like any other. */
   readonly api: ApiHandler;
-  readonly readChanges: ReadChanges;
   readonly current: CurrentGeneration;
   readonly keys: Pick<KeyTable, 'find' | 'byHash'>;
   readonly trustedProxies: BlockList;

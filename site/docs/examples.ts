@@ -4,10 +4,8 @@
  * response; these are filled in for each generation.
  */
 import type { Body, Game } from '../../client/contract-types.ts';
-import { chainTo, listDifferences } from '../../lib/generations/differences.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
-import type { ReadChanges } from '../../proxy/api/changes/changes.ts';
 import { makeFindRoute } from '../../proxy/api/routes/find-route.ts';
 import type { LaterResource } from '../../proxy/api/routes/route.ts';
 import { splitTarget } from '../../proxy/http/request.ts';
@@ -41,18 +39,15 @@ export function placeholderFor(example: string): string {
 
 /** How many of the games with the most covers are considered. */
 const CANDIDATES = 20;
-/** How many snapshots before the current one `since` may go back: further ones are rarely kept. */
-const MOST_SNAPSHOTS = 4;
 
 /**
  * The examples for a generation: of the games with the most covers, the first that has a front and a title
  * that can be typed on every keyboard. The same generation always has the same examples.
  */
-export function chooseExamples(generation: Generation | undefined, snapshotsDir: string): Examples {
+export function chooseExamples(generation: Generation | undefined): Examples {
   if (generation === undefined) return CONTRACT_EXAMPLES;
   const { id: snapshot } = generation;
-  const earlier = [...chainTo(listDifferences(snapshotsDir), snapshot)].slice(0, MOST_SNAPSHOTS);
-  const since = earlier.at(-1)?.from ?? snapshot;
+  const since = generation.recentIds[0] ?? snapshot;
   const most = `sort=relevance&include=cover,covers&per_page=${CANDIDATES}`;
   const [games] = [`/search?has_cover=true&${most}`, `/search?${most}`]
     .map((target) => list(generation, target))
@@ -121,12 +116,11 @@ export function fillInNames(page: string, examples: Examples): string {
 export async function fillInResponses(
   page: string,
   generation: Generation | undefined,
-  readChanges: ReadChanges,
 ): Promise<string> {
   const parts = page.split(/\{\{GET (\S+?)\}\}/);
   const filled = parts.map(async (part, at) => {
     if (at % 2 === 0) return part;
-    return textOf(await responseTo(part.replaceAll('&amp;', '&'), generation, readChanges));
+    return textOf(await responseTo(part.replaceAll('&amp;', '&'), generation));
   });
   return (await Promise.all(filled)).join('');
 }
@@ -141,18 +135,12 @@ export function withoutBraces(markup: Html): string {
 }
 
 /** What the API answers, with less of each list and text. */
-async function responseTo(
-  target: string,
-  generation: Generation | undefined,
-  readChanges: ReadChanges,
-): Promise<string> {
+async function responseTo(target: string, generation: Generation | undefined): Promise<string> {
   if (generation === undefined) return '{ "error": "No snapshot yet" }';
   const found =
     target === '/snapshot'
       ? generation.manifest
-      : parseRecords(
-          bodyOf(await routeTo(target, readChanges)?.(generation)) ?? '{"error":"Not found"}',
-        );
+      : parseRecords(bodyOf(await routeTo(target)?.(generation)) ?? '{"error":"Not found"}');
   const shorten = (_: string, value: unknown) => {
     if (typeof value === 'string' && value.length > MOST_CHARACTERS) {
       return `${value.slice(0, MOST_CHARACTERS)}…`;
@@ -171,10 +159,9 @@ async function responseTo(
  * @param target the path after the base, with its query
  * @throws ParameterError
  */
-function routeTo(target: string, readChanges?: ReadChanges) {
+function routeTo(target: string) {
   const [path, query] = splitTarget(target);
-  const none: ReadChanges = async () => undefined;
-  return makeFindRoute('', readChanges ?? none)(path)?.prepare(query);
+  return makeFindRoute('')(path)?.prepare(query);
 }
 
 /** @returns undefined if the generation does not have what the target names */

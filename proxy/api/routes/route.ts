@@ -35,7 +35,7 @@ export const ROUTES = [
 export type RouteName = (typeof ROUTES)[number];
 
 /** @template Found what it finds: a resource, or a file to download */
-export interface Route<Found = Resource | Promise<LaterResource>> {
+export interface Route<Found = LaterResource | Promise<LaterResource>> {
   readonly name: RouteName;
   /**
    * Reads the parameters.

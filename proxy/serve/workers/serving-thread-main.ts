@@ -8,7 +8,6 @@ if (parentPort === null) throw new Error('serving-thread-main.ts can only run as
 const start: ThreadStart = workerData;
 const log = makeLog(start.environment.LOG_LEVEL, { thread: start.number });
 const first: FirstThread = {
-  readChanges: (order) => call('readChanges', order),
   writeLines: (text) => void call('writeLines', text),
 };
 const call = makeCalls<FirstThread>(parentPort, makeServingThread(start, first, log));

@@ -13,7 +13,6 @@ import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/ke
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
 import { takeLocally } from '../../admit/limits/rolling-window.ts';
-import type { ReadChanges } from '../../api/changes/changes.ts';
 import { Api } from '../../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
 import { HttpServer } from '../../http/server.ts';
@@ -67,7 +66,6 @@ export interface ThreadCounts {
 
 /** What a serving thread asks of the first thread. */
 export type FirstThread = {
-  readonly readChanges: ReadChanges;
   /** Takes whole lines for the access log. */
   writeLines(text: string): void;
 };
@@ -135,13 +133,11 @@ export async function makeServingThread(
     hasDownloads: environment.SNAPSHOT_DOWNLOADS,
     maintenance: () => maintenance,
     counts: makeRequestCounts(counts.requests),
-    readChanges: first.readChanges,
     logAccess: sample === 0 ? undefined : accessLog.log,
     now,
     log,
   });
-  const { readChanges } = first;
-  const parts = { api, readChanges, current, keys, trustedProxies, now, log };
+  const parts = { api, current, keys, trustedProxies, now, log };
   const site = await openSite(start.site, parts);
   const http = new HttpServer(api, site, log, { connections: counts.connections });
   const { server } = http;
