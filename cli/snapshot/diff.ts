@@ -4,9 +4,9 @@
  */
 import { findById, splitId } from '../../lib/format/index/ids.ts';
 import { platformOf } from '../../lib/format/index/record-index.ts';
+import { encodeName, type RecordName } from '../../lib/format/index/removed.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
-import { encodeName, type RecordName } from '../../lib/format/removed-file.ts';
 import { type Compared, compareGenerations } from '../../lib/generations/compare.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import { parseExactly, printable } from '../../lib/program/printable.ts';

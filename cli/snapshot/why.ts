@@ -15,10 +15,10 @@ import {
   type RecordIndex,
   sortedSlugs,
 } from '../../lib/format/index/record-index.ts';
+import type { RecordName } from '../../lib/format/index/removed.ts';
 import type { Since } from '../../lib/format/index/since.ts';
 import { coversPack, sequenceOf } from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
-import type { RecordName } from '../../lib/format/removed-file.ts';
 import {
   generationDir,
   idsOnDisk,

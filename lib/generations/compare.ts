@@ -9,9 +9,9 @@ import {
   type RecordIndex,
   sortedSlugs,
 } from '../format/index/record-index.ts';
+import type { RecordName } from '../format/index/removed.ts';
 import { openTitles, type TitleColumns } from '../format/index/titles.ts';
 import type { ManifestContent } from '../format/manifest.ts';
-import type { RecordName } from '../format/removed-file.ts';
 import { readChecked } from './files/checked-files.ts';
 import { filesIn, openIndexOf, readManifest } from './generations.ts';
 

@@ -9,6 +9,14 @@ import { hash } from 'node:crypto';
 import path from 'node:path';
 import { encodeColumns } from '../format/index/columns.ts';
 import {
+  compareRemoved,
+  encodeRemovedFile,
+  type PastGeneration,
+  parseRemovedFile,
+  type RemovedFile,
+  type RemovedRecord,
+} from '../format/index/removed.ts';
+import {
   checkSince,
   openSince,
   type Since,
@@ -22,14 +30,6 @@ import {
   type ManifestContent,
   type ManifestFile,
 } from '../format/manifest.ts';
-import {
-  compareRemoved,
-  encodeRemovedFile,
-  type PastGeneration,
-  parseRemovedFile,
-  type RemovedFile,
-  type RemovedRecord,
-} from '../format/removed-file.ts';
 import { type Compared, compareGenerations, openCompared } from './compare.ts';
 import { readChecked } from './files/checked-files.ts';
 import { writeNewFile } from './files/file-modes.ts';

@@ -13,8 +13,6 @@ import {
   textOfId,
 } from '../../lib/format/index/ids.ts';
 import { pathOfGame, type RecordIndex, sortedSlugs } from '../../lib/format/index/record-index.ts';
-import type { Since } from '../../lib/format/index/since.ts';
-import { sequenceOf } from '../../lib/format/layout.ts';
 import {
   encodeName,
   KINDS,
@@ -22,7 +20,9 @@ import {
   type RecordName,
   type RemovedFile,
   type RemovedRecord,
-} from '../../lib/format/removed-file.ts';
+} from '../../lib/format/index/removed.ts';
+import type { Since } from '../../lib/format/index/since.ts';
+import { sequenceOf } from '../../lib/format/layout.ts';
 
 /** The removed records of one kind in the order of ids, in memory that threads share: none of them parses the file. */
 interface RemovedColumns {
@@ -169,27 +169,35 @@ export function listChanges(
   const numbered = numberRecords(records);
   const elements: string[] = [];
   let total = 0;
-  const add = (change: 'added' | 'changed' | 'removed', name: () => string) => {
-    if (total >= first && elements.length < count)
-      elements.push(`{"change":"${change}",${name()}}`);
-    total++;
-  };
+  const isShown = () => total >= first && elements.length < count;
   for (const kind of KINDS) {
     const { added, changed } = since[`${kind}s`];
     const gone = removed[kind];
-    for (let at = 0, next = 0; at <= added.length; at++) {
-      let wasThere = at < added.length && added[at] <= sequence;
-      for (; gone.position[next] === at; next++) {
-        if (gone.added[next] > sequence || gone.removed[next] <= sequence) continue;
-        if (gone.isBack[next] === 1) wasThere = true;
-        else {
-          const [start, end] = [gone.nameStart[next], gone.nameStart[next + 1]];
-          add('removed', () => Buffer.from(gone.names.subarray(start, end)).toString('latin1'));
+    const end = gone.position.length;
+    /** The position of the last record that has come back. */
+    let back = -1;
+    for (let at = 0, next = 0; next <= end; next++) {
+      // In most rounds of this loop, nothing has changed: it does as little as possible.
+      for (const stop = next < end ? gone.position[next] : added.length; at < stop; at++) {
+        if (changed[at] <= sequence) continue;
+        if (isShown()) {
+          const change = added[at] <= sequence || at === back ? 'changed' : 'added';
+          elements.push(`{"change":"${change}",${encodeName(numbered[kind].nameAt(at))}}`);
         }
+        total++;
       }
-      if (at === added.length || changed[at] <= sequence) continue;
-      add(wasThere ? 'changed' : 'added', () => encodeName(numbered[kind].nameAt(at)));
+      const wasThere = gone.added[next] <= sequence && sequence < gone.removed[next];
+      if (!wasThere) continue;
+      if (gone.isBack[next] === 1) back = gone.position[next];
+      else {
+        if (isShown()) elements.push(`{"change":"removed",${removedName(gone, next)}}`);
+        total++;
+      }
     }
   }
   return { total, elements };
+}
+
+function removedName({ names, nameStart }: RemovedColumns, at: number): string {
+  return Buffer.from(names.subarray(nameStart[at], nameStart[at + 1])).toString('latin1');
 }

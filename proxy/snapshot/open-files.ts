@@ -5,6 +5,7 @@
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { checkFilters } from '../../lib/format/index/checks.ts';
+import { parseRemovedFile } from '../../lib/format/index/removed.ts';
 import { openSearchIndex } from '../../lib/format/index/search-index.ts';
 import { checkSince, openSince } from '../../lib/format/index/since.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
@@ -18,7 +19,6 @@ import {
 } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
 import { checkMatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
-import { parseRemovedFile } from '../../lib/format/removed-file.ts';
 import {
   checkOpenFile,
   identityIn,

@@ -5,7 +5,7 @@ import {
   parseRemovedFile,
   type RemovedFile,
   type RemovedRecord,
-} from '#lib/format/removed-file.ts';
+} from '#lib/format/index/removed.ts';
 
 const SEQUENCE = 9;
 const past = (sequence: number) => ({

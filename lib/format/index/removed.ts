@@ -3,9 +3,10 @@
  * With `index/since.bin`, it says what differs between any of them and the generation that it belongs to. It is
  * JSON with one object per line.
  */
-import { damaged } from './index/columns.ts';
-import { splitId } from './index/ids.ts';
-import { isGenerationId, REMOVED, sequenceOf } from './layout.ts';
+
+import { isGenerationId, REMOVED, sequenceOf } from '../layout.ts';
+import { damaged } from './columns.ts';
+import { splitId } from './ids.ts';
 
 export type Kind = 'platform' | 'game' | 'cover';
 export const KINDS: readonly Kind[] = ['platform', 'game', 'cover'];
