@@ -10,7 +10,8 @@ import { exportKeys, KeysLostError } from '../keys/export/export-keys.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import type { ManifestContent } from '../lib/format/manifest.ts';
-import { currentId, generationDir, openIndexOf } from '../lib/generations/generations.ts';
+import { openCompared } from '../lib/generations/compare.ts';
+import { currentId, generationDir } from '../lib/generations/generations.ts';
 import { HeldError } from '../lib/generations/hold.ts';
 import { LockedError } from '../lib/generations/lock.ts';
 import { readPrevious } from '../lib/generations/publish.ts';
@@ -139,8 +140,8 @@ function compareWithCurrent(snapshotsDir: string, content: ManifestContent, dir:
   const { id, manifest } = readPrevious(snapshotsDir);
   if (id === undefined || manifest === undefined) return [];
   const current = generationDir(snapshotsDir, id);
-  const index = openIndexOf(dir, undefined, content);
-  return compareRecords({ dir: current, index: openIndexOf(current) }, { dir, index });
+  const before = { dir: current, ...openCompared(current) };
+  return compareRecords(before, { dir, ...openCompared(dir, undefined, content) });
 }
 
 /** Pushes the current generation, if there is a depot. A failure is a warning: the run has published. */

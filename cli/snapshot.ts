@@ -11,13 +11,12 @@ import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
-import { verifyDifferences } from '../lib/generations/differences.ts';
+import { openCompared } from '../lib/generations/compare.ts';
 import {
   currentId,
   findGeneration,
   generationDir,
   idsOnDisk,
-  openIndexOf,
   readManifest,
   readManifestFile,
 } from '../lib/generations/generations.ts';
@@ -64,7 +63,7 @@ const VERBS: readonly Verb[] = [
   },
   {
     usage: 'verify [ID]',
-    help: 'reads a generation back, checks it against its manifest and index, and loads search.json with MiniSearch; also checks all differences',
+    help: 'reads a generation back, checks it against its manifest and index, and loads search.json with MiniSearch',
     run: verify,
   },
   {
@@ -219,9 +218,6 @@ async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments)
   const otherCollation = findOtherCollation(manifest);
   if (otherCollation !== undefined) print(stderr, `Warning: ${otherCollation}`);
   print(stdout, `${id} is complete and undamaged: ${contentText(counts)}.`);
-  const differences = verifyDifferences(dir);
-  if (differences > 0)
-    print(stdout, `The differences between generations are undamaged: ${differences}.`);
 }
 
 function contentText({ games, covers }: Manifest['counts']): string {
@@ -274,7 +270,7 @@ async function diff({ dir, stdout, stderr }: Call, { positionals, switches }: Ar
   if (from === to) print(stderr, `Both are ${from}: nothing differs.`);
   const [before, after] = [from, to].map((id) => {
     const folder = generationDir(dir, id);
-    return { dir: folder, index: openIndexOf(folder) };
+    return { dir: folder, ...openCompared(folder) };
   });
   const changes = compareRecords(before, after);
   if (!switches.has('json')) for (const change of changes) print(stdout, changeLine(change));

@@ -9,9 +9,9 @@ import { checkCatalogue, type OptionalSchema, TIMED_TABLES } from '../lib/databa
 import { isPack, REPORT } from '../lib/format/layout.ts';
 import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/format/manifest.ts';
 import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';
-import { compareGenerations } from '../lib/generations/compare.ts';
+import { compareGenerations, openCompared } from '../lib/generations/compare.ts';
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
-import { generationDir, openIndexOf } from '../lib/generations/generations.ts';
+import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
@@ -154,13 +154,27 @@ async function warnOfMemory(run: Run): Promise<void> {
   );
 }
 
+/** One attempt of a run: what it was started with, and what it has found so far. */
+interface Attempt {
+  readonly run: Run;
+  readonly earlier: EarlierRun | undefined;
+  /** Why there is no earlier run that shows what has changed, or null. */
+  readonly readAllBecause: string | null;
+  /** The generation that is current meanwhile. */
+  readonly previous: Previous;
+  /** The folder of the new generation. */
+  readonly dir: string;
+  readonly checks: FileChecks;
+  readonly found: Report;
+}
+
 /** @param readAllBecause why there is no earlier run that shows what has changed, or null */
 async function attempt(
   run: Run,
   earlier: EarlierRun | undefined,
   readAllBecause: string | null,
 ): Promise<RunResult> {
-  const { snapshotsDir, settings, progress, startedAt, keyOf, isForced, isDryRun } = run;
+  const { snapshotsDir, settings, keyOf, isDryRun } = run;
   const found = new Report();
   const previous = readPrevious(snapshotsDir);
   const { dir, clear } = beginGeneration(snapshotsDir);
@@ -177,83 +191,114 @@ async function attempt(
       ...COLLATION_VERSIONS,
       files: written.files,
     };
-    return await end(content, forNextRun, checks);
+    const state = { run, earlier, readAllBecause, previous, dir, checks, found };
+    return await end(state, content, forNextRun);
   } finally {
     clear();
   }
+}
 
-  /**
-   * Ends a run: nothing is new, or it is refused, or published.
-   * @param content undefined if nothing has changed since the earlier run
-   * @param forNextRun undefined if nothing is to be saved
-   */
-  async function end(
-    content: ManifestContent | undefined,
-    forNextRun: ForNextRun | undefined,
-    checks: FileChecks,
-  ): Promise<RunResult> {
-    const report = found.content();
-    const leftOut = summaryOf(report);
-    for (const line of leftOut) progress.warn(`Left out: ${line}.`);
-    for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
-    const previousCounts = previous.manifest?.counts;
-    const counts = content?.counts ?? previousCounts;
-    if (counts === undefined) throw new Error('the current generation cannot be read');
-    const result = { id: previous.id, counts, previousCounts, leftOut, report, readAllBecause };
-    /** Writes the report of the run. @returns whether it was written */
-    const finish = (
-      outcome: ReportEnd['outcome'],
-      error: string | null = null,
-      waiting: number | null = null,
-    ) => saveReport(snapshotsDir, report, { outcome, error, takedowns_waiting: waiting }, progress);
-
-    if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
-      finish('unchanged');
-      save(forNextRun, previous);
-      return { ...result, outcome: 'unchanged' };
-    }
-    if (isDryRun) run.inspect?.(content, dir);
-    const faults = [
-      ...found.faults(),
-      ...findShrinkage(previous, content),
-      ...findMissingCovers(previous, content),
-    ].join('; ');
-    if (faults !== '' && !isForced) {
-      const waiting = countWaitingTakedowns(snapshotsDir, previous, content, dir);
-      const late = waiting
-        ? `, with ${counted(waiting, 'cover')} that this run would have taken down or changed`
-        : '';
-      const stays = previous.id === undefined ? '' : `The current generation stays${late}. `;
-      const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
-      const isSaved = finish('refused', refusal, waiting);
-      const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
-      throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
-    }
-    if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
-    if (isDryRun) {
-      finish('dry_run');
-      return { ...result, outcome: 'dry_run' };
-    }
-    progress.step('verifying and publishing');
-    const steps = { checks, warn: progress.warn };
-    const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
-      if (error instanceof HeldError) finish('held', error.message);
-      throw error;
-    });
-    finish('published');
-    save(forNextRun, { id: manifest.id, manifest });
-    return { ...result, outcome: 'published', id: manifest.id };
+/**
+ * Ends an attempt: nothing is new, or it is refused, or published.
+ * @param content undefined if nothing has changed since the earlier run
+ * @param forNextRun undefined if nothing is to be saved
+ */
+async function end(
+  state: Attempt,
+  content: ManifestContent | undefined,
+  forNextRun: ForNextRun | undefined,
+): Promise<RunResult> {
+  const { run, previous, dir, checks, found } = state;
+  const { snapshotsDir, progress, isDryRun } = run;
+  const result = summarize(state, content);
+  if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
+    finish(state, 'unchanged');
+    save(state, forNextRun, previous);
+    return { ...result, outcome: 'unchanged' };
   }
+  if (isDryRun) run.inspect?.(content, dir);
+  const faults = [
+    ...found.faults(),
+    ...findShrinkage(previous, content),
+    ...findMissingCovers(previous, content),
+  ].join('; ');
+  if (faults !== '' && !run.isForced) throw refuse(state, content, faults, result);
+  if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
+  if (isDryRun) {
+    finish(state, 'dry_run');
+    return { ...result, outcome: 'dry_run' };
+  }
+  progress.step('verifying and publishing');
+  const steps = { checks, warn: progress.warn };
+  const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
+    if (error instanceof HeldError) finish(state, 'held', error.message);
+    throw error;
+  });
+  finish(state, 'published');
+  save(state, forNextRun, { id: manifest.id, manifest });
+  return { ...result, outcome: 'published', id: manifest.id };
+}
 
-  /** Saves what the next run needs, beside the generation that fits it. */
-  function save(forNextRun: ForNextRun | undefined, { manifest }: Previous): void {
-    if (forNextRun === undefined || keyOf === undefined || manifest === undefined) return;
-    const fullRunAt = earlier?.fullRunAt ?? startedAt;
-    try {
-      saveRun(snapshotsDir, keyOf(manifest.id), manifest, fullRunAt, forNextRun);
-    } catch (error) {
-      progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
-    }
+/** Warns of what was left out. @returns what the result is, whatever the outcome */
+function summarize(
+  { run, readAllBecause, previous, found }: Attempt,
+  content: ManifestContent | undefined,
+): Omit<RunResult, 'outcome'> {
+  const report = found.content();
+  const leftOut = summaryOf(report);
+  for (const line of leftOut) run.progress.warn(`Left out: ${line}.`);
+  for (const warning of report.warnings) run.progress.warn(`Warning: ${warningText(warning)}.`);
+  const previousCounts = previous.manifest?.counts;
+  const counts = content?.counts ?? previousCounts;
+  if (counts === undefined) throw new Error('the current generation cannot be read');
+  return { id: previous.id, counts, previousCounts, leftOut, report, readAllBecause };
+}
+
+/** Writes the report of the run. @returns whether it was written */
+function finish(
+  { run, found }: Attempt,
+  outcome: ReportEnd['outcome'],
+  error: string | null = null,
+  waiting: number | null = null,
+): boolean {
+  const { snapshotsDir, progress } = run;
+  const ended = { outcome, error, takedowns_waiting: waiting };
+  return saveReport(snapshotsDir, found.content(), ended, progress);
+}
+
+/** @returns the error that says why nothing is published, and what stays public meanwhile */
+function refuse(
+  state: Attempt,
+  content: ManifestContent,
+  faults: string,
+  result: Omit<RunResult, 'outcome'>,
+): RefusedError {
+  const { run, previous, dir } = state;
+  const { snapshotsDir } = run;
+  const waiting = countWaitingTakedowns(snapshotsDir, previous, content, dir);
+  const late = waiting
+    ? `, with ${counted(waiting, 'cover')} that this run would have taken down or changed`
+    : '';
+  const stays = previous.id === undefined ? '' : `The current generation stays${late}. `;
+  const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
+  const isSaved = finish(state, 'refused', refusal, waiting);
+  const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
+  return new RefusedError(refusal + where, { ...result, outcome: 'refused' });
+}
+
+/** Saves what the next run needs, beside the generation that fits it. */
+function save(
+  { run, earlier }: Attempt,
+  forNextRun: ForNextRun | undefined,
+  { manifest }: Previous,
+): void {
+  const { snapshotsDir, keyOf, startedAt, progress } = run;
+  if (forNextRun === undefined || keyOf === undefined || manifest === undefined) return;
+  const fullRunAt = earlier?.fullRunAt ?? startedAt;
+  try {
+    saveRun(snapshotsDir, keyOf(manifest.id), manifest, fullRunAt, forNextRun);
+  } catch (error) {
+    progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
   }
 }
 
@@ -294,11 +339,11 @@ function countWaitingTakedowns(
 ): number | null {
   if (id === undefined) return 0;
   try {
-    const before = openIndexOf(generationDir(snapshotsDir, id));
-    const after = openIndexOf(dir, undefined, content);
+    const before = openCompared(generationDir(snapshotsDir, id));
+    const after = openCompared(dir, undefined, content);
     let waiting = 0;
     for (const change of compareGenerations(before, after))
-      if (change.kind === 'cover' && change.before !== null) waiting++;
+      if (change.kind === 'cover' && change.before !== undefined) waiting++;
     return waiting;
   } catch {
     return null;

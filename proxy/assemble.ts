@@ -9,7 +9,6 @@ import { poll } from '../lib/program/poll.ts';
 import { now } from '../lib/program/shared-clock.ts';
 import { makeKeyStore } from './admit/keys/key-store.ts';
 import { makeUsageReport } from './admit/keys/report-key-usage.ts';
-import { makeChanges } from './api/changes/changes.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
 import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';
@@ -49,14 +48,7 @@ export async function assemble(
   { intervals = INTERVALS, redisTimeoutMs }: Overrides = {},
 ) {
   const { SNAPSHOTS_DIR: snapshotsDir } = environment;
-  const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
-  const threads = await startServingThreads(
-    environment,
-    composition,
-    redisTimeoutMs,
-    { readChanges: changes.read },
-    log,
-  );
+  const threads = await startServingThreads(environment, composition, redisTimeoutMs, log);
   const snapshots = new Snapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
   const keys = makeKeyStore(snapshotsDir, (all) => threads.all('setKeys', all), now);
   const { PORT: port } = environment;
@@ -107,7 +99,6 @@ export async function assemble(
       for (const each of polls) void each.stop();
       snapshots.stop();
       await threads.all('close');
-      changes.close();
       snapshots.close();
       await usagePoll.finish();
       await threads.end();

@@ -4,8 +4,8 @@
  */
 import { closeSync } from 'node:fs';
 import { generationDir } from '../lib/generations/generations.ts';
-import { makeChanges } from './api/changes/changes.ts';
 import { makeFindRoute } from './api/routes/find-route.ts';
+import { takeAll } from './api/routes/route.ts';
 import { splitTarget } from './http/request.ts';
 import { makeGeneration } from './snapshot/generation.ts';
 import { openFiles } from './snapshot/open-files.ts';
@@ -21,17 +21,16 @@ export async function readStoredBody(
   target: string,
 ): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
-  const changes = makeChanges(snapshotsDir, () => {});
-  const find = makeFindRoute('', changes.read)(pathname)?.prepare(queryString);
+  const find = makeFindRoute('')(pathname)?.prepare(queryString);
   const dir = generationDir(snapshotsDir, id);
   const files = openFiles({ dir, id });
   try {
-    const resource = await find?.(makeGeneration(files));
-    if (resource === undefined) throw new Error(`There is no ${target} in ${id}.`);
-    if (typeof resource === 'string') throw new Error(`The changes up to ${id} are not known.`);
+    const found = find?.(makeGeneration(files));
+    if (found === undefined) throw new Error(`There is no ${target} in ${id}.`);
+    if (found === 'sinceGone') throw new Error(`The changes up to ${id} are not known.`);
+    const resource = 'next' in found ? takeAll(found) : found;
     return resource.identity.body;
   } finally {
     files.descriptors.forEach(closeSync);
-    changes.close();
   }
 }

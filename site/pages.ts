@@ -46,8 +46,7 @@ export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
 /** @returns a function that finds the page at a path; undefined if there is none */
 export function makePageFinder(
   pages: ReadonlyMap<string, SitePage>,
-  { current, readChanges }: Pick<SiteParts, 'current' | 'readChanges'>,
-  snapshotsDir: string,
+  { current }: Pick<SiteParts, 'current'>,
 ): (path: string) => Promise<Resource> | undefined {
   // Not the generation itself, which would stay in memory.
   let made: { readonly id: string | undefined; readonly examples: Examples } | undefined;
@@ -59,13 +58,13 @@ export function makePageFinder(
     if (typeof page !== 'function') return Promise.resolve(page);
     const generation = current();
     if (made === undefined || made.id !== generation?.id) {
-      made = { id: generation?.id, examples: chooseExamples(generation, snapshotsDir) };
+      made = { id: generation?.id, examples: chooseExamples(generation) };
       resources.clear();
     }
     const known = resources.get(path);
     if (known !== undefined) return known;
     const imageOrigin = originOf(generation);
-    const resource = page(showGeneration(generation, made.examples, readChanges)).then((text) =>
+    const resource = page(showGeneration(generation, made.examples)).then((text) =>
       pageResource(makePage(HTML, text.toString(), { imageOrigin })),
     );
     resources.set(path, resource);

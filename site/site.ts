@@ -46,7 +46,7 @@ export function makeSite({ environment, visitors }: SiteData, parts: SiteParts):
   const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
   const pages = makePages({ publicUrl, defaultLimit, hasExplorer });
-  const pageAt = makePageFinder(pages, parts, snapshotsDir);
+  const pageAt = makePageFinder(pages, parts);
   const explorer = {
     ...parts,
     publicUrl,

@@ -3,27 +3,22 @@
  * change of another record is left out: a cover has the title of its game, a game the name of its platform. A cover
  * that has another game is a change of its own.
  */
-import type { Change } from '../../lib/format/difference-file.ts';
-import { encodeName } from '../../lib/format/difference-file.ts';
 import { firstIndex } from '../../lib/format/index/arrays.ts';
 import { findById, type IdColumns, splitId } from '../../lib/format/index/ids.ts';
-import {
-  platformOf,
-  type RecordColumns,
-  type RecordIndex,
-} from '../../lib/format/index/record-index.ts';
+import { platformOf, type RecordColumns } from '../../lib/format/index/record-index.ts';
+import { encodeName, type RecordName } from '../../lib/format/index/removed.ts';
+import { titlesOf } from '../../lib/format/index/titles.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
-import { compareGenerations } from '../../lib/generations/compare.ts';
+import { type Compared, compareGenerations } from '../../lib/generations/compare.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import { parseExactly, printable } from '../../lib/program/printable.ts';
 
 /** A generation, or the files that a run has written. */
-export interface Side {
+export interface Side extends Compared {
   readonly dir: string;
-  readonly index: RecordIndex;
 }
 
-export interface RecordChange extends Pick<Change, 'kind' | 'id' | 'path'> {
+export interface RecordChange extends RecordName {
   readonly change: 'added' | 'changed' | 'removed';
   /** Of a changed record: each member that differs, such as "files[0].width", before and after. */
   readonly members: readonly (readonly [name: string, before: unknown, after: unknown])[];
@@ -34,10 +29,10 @@ const REPEATED = { platform: undefined, game: 'platform', cover: 'game' } as con
 
 /** @returns the changes by kind and id */
 export function* compareRecords(before: Side, after: Side): Generator<RecordChange> {
-  for (const { kind, id, path, ...hashes } of compareGenerations(before.index, after.index)) {
+  for (const { kind, id, path, ...at } of compareGenerations(before, after)) {
     const name = { kind, id, path };
-    if (hashes.before === null) yield { change: 'added', ...name, members: [] };
-    else if (hashes.after === null) yield { change: 'removed', ...name, members: [] };
+    if (at.before === undefined) yield { change: 'added', ...name, members: [] };
+    else if (at.after === undefined) yield { change: 'removed', ...name, members: [] };
     else {
       const [old, fresh] = [before, after].map((side) => readRecord(side, name));
       // A game on another platform has another path, so it is removed and added.
@@ -51,19 +46,23 @@ export function* compareRecords(before: Side, after: Side): Generator<RecordChan
   }
 }
 
-/** Reads a record of a generation that has it. */
-function readRecord(side: Side, { kind, id }: Pick<Change, 'kind' | 'id'>): unknown {
+/** Reads a record of a generation that has it. That of a game has one more member, its alternative titles. */
+function readRecord(side: Side, { kind, id }: RecordName): unknown {
   const { platforms, platformBySlug, games, covers } = side.index;
   if (kind === 'platform') return parseExactly(platforms[platformBySlug.get(id) ?? -1].record);
-  if (kind === 'game') return readGame(side, numberOf(games, id));
+  if (kind === 'game') {
+    const number = numberOf(games, id);
+    const titles = JSON.parse(String(Buffer.from(titlesOf(side.titles, number) ?? '[]')));
+    return { ...readGame(side, number), titles };
+  }
   const number = numberOf(covers, id);
   const pack = coversPack(platforms[platformOf(platforms, 'firstCover', number)].slug);
   return readAt(side.dir, pack, covers, number);
 }
 
-function readGame({ dir, index: { platforms, games } }: Side, number: number): unknown {
+function readGame({ dir, index: { platforms, games } }: Side, number: number): object {
   const pack = gamesPack(platforms[platformOf(platforms, 'firstGame', number)].slug);
-  return readAt(dir, pack, games, number);
+  return Object(readAt(dir, pack, games, number));
 }
 
 /** The id, as JSON, of the game that a cover has in a generation. */

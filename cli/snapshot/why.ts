@@ -1,6 +1,6 @@
 /**
- * Why a record or a file is public, or why not. It asks the current generation, the differences of the last 30 days
- * and, if there is one, the database, whose rows it gives to the generator. It changes nothing.
+ * Why a record or a file is public, or why not. It asks the current generation, what it knows of the
+ * last 30 days and, if there is one, the database, whose rows it gives to the generator. It changes nothing.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,42 +8,42 @@ import path from 'node:path';
 import querystring from 'node:querystring';
 import { generate } from '../../generator/generate.ts';
 import type { Database, Value } from '../../lib/database/database.ts';
-import type { Change } from '../../lib/format/difference-file.ts';
-import { findById, splitId } from '../../lib/format/index/ids.ts';
-import { findGame, type RecordIndex } from '../../lib/format/index/record-index.ts';
-import { coversPack } from '../../lib/format/layout.ts';
-import type { Settings } from '../../lib/format/manifest.ts';
-import { gameState, recordsOf } from '../../lib/generations/compare.ts';
+import { findById, idAt, splitId, textOfId } from '../../lib/format/index/ids.ts';
 import {
-  chainTo,
-  listDifferences,
-  publishedAt,
-  readDifference,
-} from '../../lib/generations/differences.ts';
+  findGame,
+  pathOfGame,
+  type RecordIndex,
+  sortedSlugs,
+} from '../../lib/format/index/record-index.ts';
+import type { RecordName } from '../../lib/format/index/removed.ts';
+import type { Since } from '../../lib/format/index/since.ts';
+import { coversPack, sequenceOf } from '../../lib/format/layout.ts';
+import type { Settings } from '../../lib/format/manifest.ts';
 import {
   generationDir,
   idsOnDisk,
   openIndexOf,
   readManifest,
 } from '../../lib/generations/generations.ts';
+import { publishedAt, readHistory } from '../../lib/generations/history.ts';
 import { whyHeld } from '../../lib/generations/hold.ts';
 import { readStatus } from '../../lib/generations/state-files.ts';
 import { printable } from '../../lib/program/printable.ts';
 import { SILENT } from '../../lib/program/progress.ts';
 
-/** A record. The id of a platform is its slug, as in `/changes`. */
-type Subject = Pick<Change, 'kind' | 'id' | 'path'>;
-
 /** What was asked for: a record with this id, or with this slug and perhaps of this platform. */
 interface Name {
-  readonly kind?: Change['kind'];
+  readonly kind?: RecordName['kind'];
   readonly id?: string;
   readonly slug?: string;
   readonly platform?: string;
 }
 
-/** The generations in which something happened to a record last, with the times of their publication. */
-type History = Partial<Record<'added' | 'changed' | 'removed', string>>;
+/** A record of the current generation, and the sequences of the generations in which it appeared and last changed. */
+interface DatedRecord extends RecordName {
+  readonly added: number;
+  readonly changed: number;
+}
 
 /** Asks the database. @returns `otherwise` if there is none, or it has failed: the snapshot can answer without it */
 export type Ask = <T>(question: (database: Database) => Promise<T>, otherwise: T) => Promise<T>;
@@ -61,7 +61,8 @@ export async function explain(
   word: string,
 ): Promise<string[]> {
   const dir = generationDir(snapshotsDir, current);
-  const { settings } = readManifest(dir);
+  const manifest = readManifest(dir);
+  const { settings } = manifest;
   const index = openIndexOf(dir);
   const inDatabase = await ask((database) => findFiles(database, settings, word), undefined);
   const covers = new Set(inDatabase);
@@ -74,27 +75,28 @@ export async function explain(
     }
   }
   const names = [...readName(word), ...Array.from(covers, (id): Name => ({ kind: 'cover', id }))];
-  const subjects = new Map<string, Subject>();
-  const addNamed = (subject: Subject) => {
+  const subjects = new Map<string, RecordName>();
+  const addNamed = (subject: RecordName) => {
     // The record of the current generation comes first: a row that is left out may have its path, too.
     const isNew = !subjects.has(subject.path) && names.some((name) => hasName(subject, name));
     if (isNew) subjects.set(subject.path, subject);
     return subjects.has(subject.path);
   };
-  for (const record of recordsOf(index)) addNamed(record);
-  const published = new Set(subjects.keys());
-  const histories = new Map<string, History>();
-  let oldest = current;
-  for (const difference of chainTo(listDifferences(snapshotsDir), current)) {
-    const generation = `${difference.to} (${publishedAt(snapshotsDir, difference)})`;
-    for (const change of readDifference(snapshotsDir, difference)) {
-      if (!addNamed(change)) continue;
-      const what = change.before === null ? 'added' : change.after === null ? 'removed' : 'changed';
-      // The newest is read first.
-      histories.set(change.path, { [what]: generation, ...histories.get(change.path) });
-    }
-    oldest = difference.from;
-  }
+  const { since, generations, removed } = readHistory(dir, index, manifest);
+  const published = new Map<string, DatedRecord>();
+  for (const record of recordsOf(index, since))
+    if (addNamed(record)) published.set(record.path, record);
+  const gone = new Map<string, number>();
+  for (const record of removed)
+    if (addNamed(record))
+      gone.set(record.path, Math.max(gone.get(record.path) ?? 0, record.removed));
+  const all = [...generations, { id: current, published_at: publishedAt(manifest) }];
+  const oldest = all[0].id;
+  /** The generation with a sequence, and when it was published; undefined if it is not known. */
+  const generationOf = (sequence: number) => {
+    const found = all.slice(1).find(({ id }) => sequenceOf(id) === sequence);
+    return found && `${found.id} (${found.published_at})`;
+  };
   for (const name of names)
     for (const row of await ask((database) => findRows(database, name), [])) addNamed(row);
   if (subjects.size === 0) {
@@ -109,27 +111,49 @@ export async function explain(
   }
   const lines: string[] = [];
   for (const subject of subjects.values()) {
-    const isPublished = published.has(subject.path);
+    const record = published.get(subject.path);
     const id = subject.kind === 'game' ? splitId(subject.id) : undefined;
-    const now = gameState(index, id && findById(index.games, id))?.path;
-    const { added, changed, removed } = histories.get(subject.path) ?? {};
-    const later = changed === undefined ? '' : `, last changed in ${changed}`;
+    const game = id && findById(index.games, id);
+    const changed = record && record.changed > record.added && generationOf(record.changed);
+    const removedIn = generationOf(gone.get(subject.path) ?? 0);
     lines.push(
-      isPublished
-        ? `${subject.path} is public since ${added ?? `${oldest} or earlier`}${later}.`
-        : now !== undefined
-          ? `${subject.path} is now ${now}.`
+      record !== undefined
+        ? `${subject.path} is public since ${generationOf(record.added) ?? `${oldest} or earlier`}${changed ? `, last changed in ${changed}` : ''}.`
+        : game !== undefined
+          ? `${subject.path} is now ${pathOfGame(index, game)}.`
           : isGame(index, subject.path)
             ? `${subject.path} is the path of another game.`
-            : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
+            : `${subject.path} is not public: ${removedIn ? `removed in ${removedIn}` : `no generation since ${oldest} has had it`}.`,
     );
     const answer = await ask((database) => askDatabase(database, settings, subject), undefined);
     if (answer === undefined) continue;
     const { facts, isPublic } = answer;
-    if (isPublic !== isPublished) facts.push(nextText(snapshotsDir, isPublic));
+    if (isPublic !== (record !== undefined)) facts.push(nextText(snapshotsDir, isPublic));
     lines.push(...facts.map((fact) => `  ${printable(fact)}`));
   }
   return lines;
+}
+
+function* recordsOf(index: RecordIndex, since: Since): Generator<DatedRecord> {
+  const datesIn = ({ added, changed }: Since[keyof Since], at: number) => {
+    return { added: added[at], changed: changed[at] };
+  };
+  for (const [at, slug] of sortedSlugs(index).entries()) {
+    yield {
+      kind: 'platform',
+      id: slug,
+      path: `/platforms/${slug}`,
+      ...datesIn(since.platforms, at),
+    };
+  }
+  for (const [at, game] of index.games.numberOfId.entries()) {
+    const id = textOfId(idAt(index.games, at));
+    yield { kind: 'game', id, path: pathOfGame(index, game), ...datesIn(since.games, at) };
+  }
+  for (const at of index.covers.numberOfId.keys()) {
+    const id = textOfId(idAt(index.covers, at));
+    yield { kind: 'cover', id, path: `/covers/${id}`, ...datesIn(since.covers, at) };
+  }
 }
 
 /** Whether a game of the generation has this path. */
@@ -174,7 +198,7 @@ function readName(word: string): Name[] {
   ];
 }
 
-function hasName({ kind, id, path: name }: Subject, wanted: Name): boolean {
+function hasName({ kind, id, path: name }: RecordName, wanted: Name): boolean {
   if (wanted.kind !== undefined && wanted.kind !== kind) return false;
   if (wanted.id !== undefined) return kind !== 'platform' && wanted.id === id;
   const [, , platform, ...rest] = name.split('/');
@@ -200,7 +224,7 @@ function* findInPacks(dir: string, word: string): Generator<string> {
 // The database.
 
 /** A row, and the ids of the rows that it depends on, by table. */
-interface FoundRow extends Subject {
+interface FoundRow extends RecordName {
   readonly rows: Readonly<Record<string, Value>>;
   /** Of a cover. */
   readonly status: Value;
@@ -247,7 +271,7 @@ async function findRows(database: Database, { kind, id, slug = '' }: Name): Prom
 async function askDatabase(
   database: Database,
   settings: Settings,
-  { kind, id, path: name }: Subject,
+  { kind, id, path: name }: RecordName,
 ) {
   const rows = await findRows(database, kind === 'platform' ? { kind, slug: id } : { kind, id });
   const row = rows.find((each) => each.path === name) ?? rows[0];

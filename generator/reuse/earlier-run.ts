@@ -15,9 +15,7 @@ import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { Scope, StatusCounts } from '../read/read-catalogue.ts';
-import type { BlockFindings } from '../report/report.ts';
-import type { Shifts } from './blocks.ts';
-import type { AllFingerprints, LastCommits } from './find-changes.ts';
+import type { KnownBlocks } from './find-changes.ts';
 
 /** A full run finds changes that `updated_at` does not show. */
 const FULL_RUN_HOURS = 24;
@@ -44,20 +42,13 @@ const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
 };
 
 /** What a run knows that the next one needs. */
-export interface ForNextRun {
-  readonly shifts: Shifts;
-  readonly fingerprints: AllFingerprints;
-  /** The last commits before its snapshot of the database. */
-  readonly commits: LastCommits;
+export interface ForNextRun extends KnownBlocks {
   /** How many covers are not public, by status. */
   readonly notPublic: StatusCounts;
-  /** All platforms, as a text to compare. */
-  readonly platforms: string;
   /** The hash of all rows of `game_titles`. */
   readonly titles: string;
   /** The hash of all rows of `game_ids` and `platform_ids`. */
   readonly externalIds: string;
-  readonly findings: readonly (readonly [block: string, BlockFindings])[];
   readonly values: Scope['values'];
   /**
    * What the generation does not have by the numbers of games and covers: `genre`, `year`, `region`,

@@ -15,9 +15,9 @@ import {
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';
+import type { BlockFindings } from '../report/report.ts';
 import { readTime } from '../rows/times.ts';
 import { blockOf, GROUPED, GROUPS, type Group, rangesOf, type Shifts } from './blocks.ts';
-import type { EarlierRun } from './earlier-run.ts';
 
 /** The fingerprint of each block that has rows, by the block's number in decimal digits. */
 type Fingerprints = Readonly<Record<string, string>>;
@@ -143,6 +143,17 @@ export function hadNoCommit(group: Group, before: LastCommits, now: LastCommits)
   return before[table]?.isComplete === true && before[table].time === now[table]?.time;
 }
 
+/** What a run knows of blocks, by which the next one finds what has changed. */
+export interface KnownBlocks {
+  readonly shifts: Shifts;
+  readonly fingerprints: AllFingerprints;
+  /** The last commits before its snapshot of the database. */
+  readonly commits: LastCommits;
+  /** All platforms, as a text to compare. */
+  readonly platforms: string;
+  readonly findings: readonly (readonly [block: string, BlockFindings])[];
+}
+
 /** The blocks that a run must read, and all fingerprints now. */
 export interface Changes {
   readonly games: ReadonlySet<string>;
@@ -162,7 +173,7 @@ const FEWEST_GAMES_READ = 2_000;
  */
 export async function findChanges(
   reader: SnapshotReader,
-  earlier: EarlierRun,
+  earlier: KnownBlocks,
   platforms: string,
   now: number,
 ): Promise<Changes> {

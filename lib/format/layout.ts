@@ -34,31 +34,6 @@ export const EARLIER_RUN = 'earlier-run';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 
-/** Inside `SNAPSHOTS_DIR`: the folder of the differences between generations. */
-export const CHANGES = 'changes';
-
-/** What the name of a file in {@link CHANGES} says: it leads from one generation to the next one. */
-export interface Difference {
-  /** Ascends by one with each difference, whatever the ids are. */
-  readonly number: number;
-  /** The id of the earlier generation. */
-  readonly from: string;
-  /** The id of the generation that replaced it. */
-  readonly to: string;
-}
-
-/** Inside {@link CHANGES}. */
-export function differenceFile({ number, from, to }: Difference): string {
-  return `${String(number).padStart(6, '0')}-${from}-${to}.jsonl`;
-}
-
-/** @returns undefined if {@link differenceFile} cannot have made the name */
-export function parseDifferenceFile(name: string): Difference | undefined {
-  const [, number, from, to] =
-    /^(\d{6,15})-(\d{6,15}-[0-9a-f]{12})-(\d{6,15}-[0-9a-f]{12})\.jsonl$/.exec(name) ?? [];
-  return number === undefined ? undefined : { number: Number(number), from, to };
-}
-
 /** Inside `SNAPSHOTS_DIR`: the only folder that proxies write to. */
 export const PROXY_FOLDER = 'proxy';
 
@@ -90,6 +65,13 @@ export const WORD_INDEX = 'index/words.bin';
 export const FILTER_INDEX = 'index/filters.bin';
 /** Finds the games of file names. */
 export const MATCH_INDEX = 'index/match.bin';
+/** Since when each record has been as it is. */
+export const SINCE_INDEX = 'index/since.bin';
+/** What was removed lately, and the generations before this one. */
+export const REMOVED = 'removed.json';
+
+/** The files that depend on the generations before: the same catalogue gives others in another history. */
+export const HISTORY_FILES: readonly string[] = [SINCE_INDEX, REMOVED];
 
 /** The files that every generation has besides its packs and its manifest. */
 export const FIXED_FILES: readonly string[] = [
@@ -105,6 +87,7 @@ export const FIXED_FILES: readonly string[] = [
   WORD_INDEX,
   FILTER_INDEX,
   MATCH_INDEX,
+  ...HISTORY_FILES,
 ];
 
 /**

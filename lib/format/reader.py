@@ -10,7 +10,9 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from pathlib import Path
 
-VERSION = 7
+# The version of the format stands there, and nowhere else.
+LAYOUT = Path(__file__).with_name("layout.ts").read_text()
+VERSION = int(re.search(r"FORMAT_VERSION = (\d+)", LAYOUT)[1])
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i"}
 PATH = re.compile(r"(?:(?:games|covers|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
 

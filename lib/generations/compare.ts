@@ -1,99 +1,121 @@
 /**
  * Compares two generations. Only their record indexes are needed, which have the id and the content hash
- * of every record. Memory does not grow with the number of changes.
+ * of every record, and the alternative titles of games. Memory does not grow with the number of changes.
  */
-import { hexOf } from '../format/content-hash.ts';
-import type { Change } from '../format/difference-file.ts';
 import { compareIdsAt, type IdColumns, idAt, textOfId } from '../format/index/ids.ts';
-import type { Lookup } from '../format/index/numbers.ts';
 import {
-  findPlatform,
-  gameSlug,
-  platformOf,
+  pathOfGame,
   type RecordColumns,
   type RecordIndex,
+  sortedSlugs,
 } from '../format/index/record-index.ts';
+import type { RecordName } from '../format/index/removed.ts';
+import { openTitles, type TitleColumns } from '../format/index/titles.ts';
+import type { ManifestContent } from '../format/manifest.ts';
+import { readChecked } from './files/checked-files.ts';
+import { filesIn, openIndexOf, readManifest } from './generations.ts';
+
+/** What is compared of a generation. */
+export interface Compared {
+  readonly index: RecordIndex;
+  readonly titles: TitleColumns;
+}
+
+/** As {@link openIndexOf}. */
+export function openCompared(
+  dir: string,
+  read = readChecked,
+  content: ManifestContent = readManifest(dir),
+): Compared {
+  const index = openIndexOf(dir, read, content);
+  const fileOf = filesIn(content);
+  const titles = openTitles((name) => read(dir, fileOf(name)), index.games.rank.length);
+  return { index, titles };
+}
+
+/**
+ * A record that differs: its position among those of its kind in each generation, in the order of ids (of
+ * platforms, slugs); undefined where it is not. A game whose path has changed is two: it is removed, then added.
+ */
+export interface Change extends RecordName {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+}
+
+/** @returns the changes by kind and id */
+export function* compareGenerations(before: Compared, after: Compared): Generator<Change> {
+  yield* comparePlatforms(before.index, after.index);
+  const [titles, newTitles] = [titlesByGame(before), titlesByGame(after)];
+  const haveSameTitles = (old: number, fresh: number) => titles(old) === newTitles(fresh);
+  for (const pair of pairById(before.index.games, after.index.games, haveSameTitles)) {
+    const [from, to] = [pathAt(before.index, pair.before), pathAt(after.index, pair.after)];
+    if (from === to && from !== undefined) {
+      yield { kind: 'game', path: from, ...pair };
+      continue;
+    }
+    if (from !== undefined) yield { kind: 'game', path: from, ...pair, after: undefined };
+    if (to !== undefined) yield { kind: 'game', path: to, ...pair, before: undefined };
+  }
+  for (const pair of pairById(before.index.covers, after.index.covers, () => true)) {
+    yield { kind: 'cover', path: `/covers/${pair.id}`, ...pair };
+  }
+}
+
+function* comparePlatforms(before: RecordIndex, after: RecordIndex): Generator<Change> {
+  const [old, fresh] = [before, after].map(
+    (index) => new Map(sortedSlugs(index).map((slug, position) => [slug, position])),
+  );
+  const recordOf = ({ platforms, platformBySlug }: RecordIndex, slug: string) =>
+    platforms[platformBySlug.get(slug) ?? -1]?.record;
+  for (const slug of [...new Set([...old.keys(), ...fresh.keys()])].sort()) {
+    const [from, to] = [old.get(slug), fresh.get(slug)];
+    const isSame =
+      from !== undefined &&
+      to !== undefined &&
+      recordOf(before, slug).equals(recordOf(after, slug));
+    if (isSame) continue;
+    yield { kind: 'platform', id: slug, path: `/platforms/${slug}`, before: from, after: to };
+  }
+}
+
+/** The path of the game at a position in the order of ids. */
+function pathAt(index: RecordIndex, position: number | undefined): string | undefined {
+  return position === undefined ? undefined : pathOfGame(index, index.games.numberOfId[position]);
+}
+
+/** @returns a function that returns the JSON of the alternative titles of a game */
+function titlesByGame({ titles }: Compared): (game: number) => string | undefined {
+  const { game, start, json } = titles;
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+  const texts = new Map<number, string>();
+  game.forEach((number, at) => {
+    texts.set(number, bytes.toString('latin1', start[at], start[at + 1]));
+  });
+  return (number) => texts.get(number);
+}
 
 type Columns = RecordColumns & IdColumns;
+type Pair = Pick<Change, 'id' | 'before' | 'after'>;
 
-/** The state of a record in one of the generations. */
-interface State {
-  readonly path: string;
-  readonly hash: string;
-}
-
-/** @returns the changes by kind and id. A game whose path has changed is removed, then added. */
-export function* compareGenerations(before: RecordIndex, after: RecordIndex): Generator<Change> {
-  const slugs = new Set([...before.platformBySlug.keys(), ...after.platformBySlug.keys()]);
-  for (const slug of [...slugs].sort()) {
-    yield* changesOf('platform', slug, platformState(before, slug), platformState(after, slug));
-  }
-  for (const { id, old, fresh } of pairById(before.games, after.games)) {
-    yield* changesOf('game', id, gameState(before, old), gameState(after, fresh));
-  }
-  for (const { id, old, fresh } of pairById(before.covers, after.covers)) {
-    const path = `/covers/${id}`;
-    const [from, to] = [stateAt(before.covers, old, path), stateAt(after.covers, fresh, path)];
-    yield* changesOf('cover', id, from, to);
-  }
-}
-
-/** All records of a generation, as if each was added. */
-export function recordsOf(index: RecordIndex): Generator<Change> {
-  const numberOfId = new Uint32Array() as Lookup<number, never>;
-  const games = { ...index.games, numberOfId };
-  const covers = { ...index.covers, numberOfId };
-  return compareGenerations({ platforms: [], platformBySlug: new Map(), games, covers }, index);
-}
-
-function* changesOf(
-  kind: Change['kind'],
-  id: string,
-  before: State | undefined,
-  after: State | undefined,
-): Generator<Change> {
-  if (before !== undefined && after?.path === before.path) {
-    if (after.hash === before.hash) return;
-    yield { kind, id, path: before.path, before: before.hash, after: after.hash };
-    return;
-  }
-  if (before !== undefined) yield { kind, id, path: before.path, before: before.hash, after: null };
-  if (after !== undefined) yield { kind, id, path: after.path, before: null, after: after.hash };
-}
-
-function platformState(index: RecordIndex, slug: string) {
-  const platform = findPlatform(index, slug);
-  return platform && { path: `/platforms/${slug}`, hash: hexOf(platform.hash) };
-}
-
-/** The path and content of a game; undefined if there is none. */
-export function gameState(index: RecordIndex, game: number | undefined): State | undefined {
-  if (game === undefined) return undefined;
-  const { slug } = index.platforms[platformOf(index.platforms, 'firstGame', game)];
-  return stateAt(index.games, game, `/games/${slug}/${gameSlug(index, game)}`);
-}
-
-function stateAt({ hash }: Columns, number: number | undefined, path: string): State | undefined {
-  if (number === undefined) return undefined;
-  return { path, hash: hexOf([hash[number * 2], hash[number * 2 + 1]]) };
-}
-
-/** A record whose content differs: its number in each generation, undefined where it is not. */
-interface Pair {
-  readonly id: string;
-  readonly old: number | undefined;
-  readonly fresh: number | undefined;
-}
-
-/** The records that differ, in ascending order of their ids. */
-function* pairById(before: Columns, after: Columns): Generator<Pair> {
+/**
+ * The records that differ, in ascending order of their ids.
+ * @param isSame whether two records with the same content, given by their numbers, are the same
+ */
+function* pairById(
+  before: Columns,
+  after: Columns,
+  isSame: (old: number, fresh: number) => boolean,
+): Generator<Pair> {
   const [endBefore, endAfter] = [before.numberOfId.length, after.numberOfId.length];
   for (let i = 0, j = 0; i < endBefore || j < endAfter; ) {
     const order = i === endBefore ? 1 : j === endAfter ? -1 : compareIdsAt(before, i, after, j);
-    const old = order <= 0 ? before.numberOfId[i] : undefined;
-    const fresh = order >= 0 ? after.numberOfId[j] : undefined;
-    if (old === undefined || fresh === undefined || !haveSameHash(before, old, after, fresh)) {
-      yield { id: textOfId(order <= 0 ? idAt(before, i) : idAt(after, j)), old, fresh };
+    const [old, fresh] = [before.numberOfId[i], after.numberOfId[j]];
+    if (order !== 0 || !haveSameHash(before, old, after, fresh) || !isSame(old, fresh)) {
+      yield {
+        id: textOfId(order <= 0 ? idAt(before, i) : idAt(after, j)),
+        before: order <= 0 ? i : undefined,
+        after: order >= 0 ? j : undefined,
+      };
     }
     if (order <= 0) i++;
     if (order >= 0) j++;

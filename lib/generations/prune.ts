@@ -1,11 +1,10 @@
 /**
- * Removes old generations and differences; makes the folder in which a run writes a generation; and
+ * Removes old generations; makes the folder in which a run writes a generation; and
  * removes the unfinished files and folders that killed runs have left.
  */
 import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { CURRENT, GENERATIONS, sequenceOf, UNFINISHED_PREFIX } from '../format/layout.ts';
-import { pruneDifferences } from './differences.ts';
 import { correctFolder, makeFolder, makeSnapshotsFolder } from './files/file-modes.ts';
 import { removeDeadWrites } from './files/replace-file.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from './generations.ts';
@@ -37,7 +36,6 @@ export function pruneLocked(snapshotsDir: string, keep: number): string[] {
     renameSync(generationDir(snapshotsDir, id), doomed);
     rmSync(doomed, { recursive: true, force: true });
   }
-  pruneDifferences(snapshotsDir);
   return removed;
 }
 

@@ -1,13 +1,11 @@
 /**
- * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
- * unchanged files by hard links to the previous generation, writes the difference to it, renames the
- * folder, and only then points `current` to it. If a step before the last fails, the old generation
+ * Publishes a folder that a run has written: writes what differs from the generations before, and the
+ * manifest, verifies all files, replaces unchanged files by hard links to the previous generation, renames
+ * the folder, and only then points `current` to it. If a step before the last fails, the old generation
  * stays current.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { encodeDifference } from '../format/difference-file.ts';
-import type { RecordIndex } from '../format/index/record-index.ts';
 import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
@@ -17,8 +15,6 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import { compareGenerations } from './compare.ts';
-import { writeDifference } from './differences.ts';
 import { isIntact, isSameFile } from './files/checked-files.ts';
 import { linkOrCopy, writeNewFile } from './files/file-modes.ts';
 import { syncFolder } from './files/replace-file.ts';
@@ -27,10 +23,10 @@ import {
   generationDir,
   idsOnDisk,
   isCurrent,
-  openIndexOf,
   pointCurrentTo,
   readManifest,
 } from './generations.ts';
+import { withoutHistory, writeHistory } from './history.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 import { type FileChecks, verifyAndOpen } from './verify.ts';
@@ -67,7 +63,7 @@ export function isUnchanged(
   content: ManifestContent,
 ): boolean {
   if (id === undefined || manifest === undefined) return false;
-  if (contentHash(manifest) !== contentHash(content)) return false;
+  if (contentHash(withoutHistory(manifest)) !== contentHash(content)) return false;
   // A manifest may also name the collation of another Node, which the new manifest corrects.
   if (findOtherCollation(manifest) !== undefined) return false;
   const dir = generationDir(snapshotsDir, id);
@@ -93,8 +89,9 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
 }
 
 /**
- * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
+ * Publishes a folder in which every file is written but the history and the manifest. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
+ * @param content without the history
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */
@@ -107,14 +104,18 @@ export async function publish(
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const sequence = last === undefined ? 1 : sequenceOf(last) + 1;
-  const manifest = makeManifest(content, sequence, previous.manifest?.files);
+  const current = previous.id && generationDir(snapshotsDir, previous.id);
+  const { read } = steps.checks ?? {};
+  const history = writeHistory(dir, content, sequence, current, { read, warn: steps.warn });
+  const whole = { ...content, files: [...content.files, ...history] };
+  const manifest = makeManifest(whole, sequence, previous.manifest?.files);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   return publishAs(snapshotsDir, dir, encodeManifest(manifest), previous, steps);
 }
 
 interface PublishSteps {
-  /** Called if there is no difference to the previous generation, because that is damaged or too much changed. */
+  /** Called if clients that know an older generation have to read the catalogue again. */
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current; by default completely. */
   readonly checks?: FileChecks | undefined;
@@ -142,7 +143,7 @@ export async function publishAs(
   } catch (cause) {
     throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
   }
-  const { manifest, index } = await verifyAndOpen(dir, checks).catch((cause: Error) => {
+  const { manifest } = await verifyAndOpen(dir, checks).catch((cause: Error) => {
     throw new Error(`verify the new generation: ${cause.message}`, { cause });
   });
   const target = generationDir(snapshotsDir, manifest.id);
@@ -156,7 +157,6 @@ export async function publishAs(
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   try {
-    publishDifference(snapshotsDir, `${dir}.difference`, { manifest, index }, previous, steps);
     pointCurrentTo(snapshotsDir, manifest.id);
   } catch (error) {
     if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
@@ -164,36 +164,6 @@ export async function publishAs(
   }
   pruneLocked(snapshotsDir, keep);
   return manifest;
-}
-
-/**
- * Writes the difference from the generation that was current. Without it, clients that know an older one
- * have to read the catalogue again. So neither a generation that is damaged nor too many changes stop publishing,
- * but a full disk does.
- */
-function publishDifference(
-  snapshotsDir: string,
-  unfinished: string,
-  { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
-  { id: from, manifest: replaced }: Previous,
-  { warn, checks }: PublishSteps,
-): void {
-  if (from === undefined || from === manifest.id) return;
-  const ids = { from, to: manifest.id };
-  let content: string;
-  try {
-    let before = index;
-    // The same content is published again if a file was damaged.
-    const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
-    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks?.read);
-    content = encodeDifference(ids, compareGenerations(before, index));
-  } catch (error) {
-    warn(
-      `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,
-    );
-    return;
-  }
-  writeDifference(snapshotsDir, unfinished, ids, content);
 }
 
 /**

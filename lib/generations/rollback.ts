@@ -5,21 +5,16 @@
  * Invariant: what is not public now, or was changed since, becomes public again only if the operator says so.
  */
 import path from 'node:path';
-import { findPlatform, type RecordIndex } from '../format/index/record-index.ts';
+import { findPlatform } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import { getOrAdd } from '../program/get-or-add.ts';
 import { counted } from '../program/printable.ts';
-import { compareGenerations } from './compare.ts';
+import { type Compared, compareGenerations, openCompared } from './compare.ts';
 import { isIntact } from './files/checked-files.ts';
 import { linkOrCopy } from './files/file-modes.ts';
-import {
-  checkFolderName,
-  findGeneration,
-  generationDir,
-  isCurrent,
-  openIndexOf,
-} from './generations.ts';
+import { checkFolderName, findGeneration, generationDir, isCurrent } from './generations.ts';
+import { withoutHistory } from './history.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
@@ -56,9 +51,10 @@ export async function rollbackTo(
   findGeneration(snapshotsDir, id);
   return withLock(snapshotsDir, async () => {
     const source = generationDir(snapshotsDir, id);
-    const { manifest, index } = await verifyAndOpen(source);
+    const { manifest } = await verifyAndOpen(source);
     checkFolderName(manifest, id);
-    const { previous, takenDown } = compareWithCurrent(snapshotsDir, manifest, index);
+    const content = withoutHistory(manifest);
+    const { previous, takenDown } = compareWithCurrent(snapshotsDir, content, openCompared(source));
     if (takenDown !== undefined && !withTakenDown) {
       throw new RollbackRefusedError(
         `${takenDown} Nothing has changed. To publish them as they were, add --with-taken-down.`,
@@ -67,11 +63,11 @@ export async function rollbackTo(
     if (takenDown !== undefined) warn(takenDown);
     const { dir, clear } = beginGeneration(snapshotsDir);
     try {
-      for (const { path: name } of manifest.files) {
+      for (const { path: name } of content.files) {
         linkOrCopy(path.join(source, name), path.join(dir, name));
       }
       const steps = { warn, checks: bytesOnly(isIntact), evenIfHeld: hold !== undefined };
-      const publishAll = () => publish(snapshotsDir, dir, manifest, previous, steps);
+      const publishAll = () => publish(snapshotsDir, dir, content, previous, steps);
       return await (hold === undefined
         ? publishAll()
         : publishHeld(snapshotsDir, previous.id, hold.reason, publishAll));
@@ -105,15 +101,15 @@ async function publishHeld(
 }
 
 /** @returns also sentences about what would become public again; undefined if nothing would */
-function compareWithCurrent(snapshotsDir: string, older: Manifest, index: RecordIndex) {
+function compareWithCurrent(snapshotsDir: string, older: Manifest, records: Compared) {
   const { id } = older;
   // An operator must be able to replace a current generation that is damaged, even the link to it.
   let previous: Previous = { id: undefined, manifest: undefined };
   try {
     previous = readPrevious(snapshotsDir);
     if (previous.id === undefined) throw new Error('there is none');
-    const current = openIndexOf(generationDir(snapshotsDir, previous.id));
-    const returning = describeReturns(current, index) ?? describeFiles(previous.manifest, older);
+    const current = openCompared(generationDir(snapshotsDir, previous.id));
+    const returning = describeReturns(current, records) ?? describeFiles(previous.manifest, older);
     if (returning === undefined) return { previous, takenDown: undefined };
     const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
     return { previous, takenDown };
@@ -128,17 +124,17 @@ function compareWithCurrent(snapshotsDir: string, older: Manifest, index: Record
 const MOST_NAMED = 5;
 
 /** How many records of the older generation are not public now as they were, and the first of them. */
-function describeReturns(current: RecordIndex, older: RecordIndex): string | undefined {
+function describeReturns(current: Compared, older: Compared): string | undefined {
   const counts = new Map<string, { count: number; named: string[] }>();
   for (const { kind, id, path: name, before, after } of compareGenerations(current, older)) {
-    if (after === null) continue;
+    if (after === undefined) continue;
     // A platform's record also has counts, which any new game changes.
     const hasChanged =
       kind !== 'platform' ||
-      before === null ||
-      findPlatform(current, id)?.name !== findPlatform(older, id)?.name;
+      before === undefined ||
+      findPlatform(current.index, id)?.name !== findPlatform(older.index, id)?.name;
     if (!hasChanged) continue;
-    const what = `${kind} would ${before === null ? 'come back' : 'change to earlier content'}`;
+    const what = `${kind} would ${before === undefined ? 'come back' : 'change to earlier content'}`;
     const found = getOrAdd(counts, what, () => ({ count: 0, named: [] }));
     if (found.count++ < MOST_NAMED) found.named.push(name);
   }
@@ -150,11 +146,11 @@ function describeReturns(current: RecordIndex, older: RecordIndex): string | und
   }).join(', ');
 }
 
-/** Alternative titles and ids of other sources are in no record, but in files of their own. */
+/** Ids of other sources are in no record, but in a file of their own. */
 function describeFiles(current: Manifest | undefined, older: Manifest): string | undefined {
   const hashes = new Map(current?.files.map((file) => [file.path, file.sha256]));
   const changed = older.files.filter((file) => hashes.get(file.path) !== file.sha256);
   if (changed.length === 0) return undefined;
   const names = changed.map((file) => file.path).join(', ');
-  return `alternative titles or ids of other sources would change to earlier ones (${names})`;
+  return `ids of other sources would change to earlier ones (${names})`;
 }

@@ -14,6 +14,7 @@ import { checkMatchIndex, openMatchIndex } from '../format/match/match-index.ts'
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
 import { filesIn, openIndex, readManifest } from './generations.ts';
+import { readHistory } from './history.ts';
 
 /** How the files of a generation are checked. Each function throws an Error that names the file. */
 export interface FileChecks {
@@ -81,6 +82,7 @@ export async function verifyAndOpen(
     checkWords(search);
     openTitles(read, manifest.counts.games);
     checkMatchIndex(openMatchIndex(read, index.platforms.length), index.platforms);
+    readHistory(dir, index, manifest, checks.read);
   }
   return { manifest, index };
 }

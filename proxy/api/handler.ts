@@ -16,13 +16,12 @@ import { type Resource, respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import type { StoredFiles } from '../snapshot/stored-files.ts';
-import type { ReadChanges } from './changes/changes.ts';
 import { isResumed, MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
-import type { FindInSteps, LaterResource, Requester } from './routes/route.ts';
+import type { FindInSteps } from './routes/route.ts';
 import { archiveDownload, type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
@@ -45,13 +44,18 @@ export interface ApiParts extends AdmissionParts {
   readonly current: CurrentGeneration;
   /** The files of replaced generations that may still be open. */
   readonly replaced: () => readonly StoredFiles[];
-  readonly readChanges: ReadChanges;
   /** The seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance: () => number;
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
   readonly log: Logger;
+}
+
+/** A resource, and the id of its generation. */
+interface FoundResource {
+  readonly resource: Resource;
+  readonly snapshot: string;
 }
 
 /** In bytes, of a request line without its end. */
@@ -64,7 +68,7 @@ export class Api {
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
   private readonly cache = makeResourceCache();
-  private readonly takeTurns = makeTurns<Resource>();
+  private readonly takeTurns = makeTurns<FoundResource>();
   private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
@@ -73,7 +77,7 @@ export class Api {
   constructor(parts: ApiParts) {
     this.parts = parts;
     this.admit = makeAdmit(parts);
-    this.matchRoute = makeFindRoute(parts.publicUrl, parts.readChanges);
+    this.matchRoute = makeFindRoute(parts.publicUrl);
   }
 
   readonly handle: ApiHandler = (request, response) => {
@@ -149,43 +153,62 @@ export class Api {
       this.matchRoute(path) ?? (this.parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) return this.send(reply, ERRORS.notFound);
     reply.route = route.name;
-    let found: Resource | Promise<LaterResource> | Download | undefined;
     try {
-      const inSteps = route.inSteps?.(queryString);
-      const find = inSteps ? this.inTurns(inSteps) : route.prepare(queryString);
+      const find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);
       if (current === undefined) return this.send(reply, ERRORS.noSnapshot);
       if (!isCurrent) return this.send(reply, ERRORS.snapshotChanged);
-      found = find(current, { key: reply.key?.id, socket: reply.request.socket });
+      const keep = ({ resource, snapshot }: FoundResource) => {
+        if (cached !== 'repeated') return;
+        this.cache.add(snapshot, target, { route: route.name, resource });
+      };
+      const found = find(current);
+      if (found === undefined) return this.send(reply, ERRORS.notFound);
+      if (found === 'sinceGone') return this.send(reply, ERRORS.sinceGone);
+      if ('stored' in found) {
+        const download = this.resume(reply) ?? found;
+        this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
+      } else if ('next' in found) void this.answerInTurns(reply, find as FindInSteps, keep);
+      else {
+        this.sendResource(reply, found);
+        keep({ resource: found, snapshot: current.id });
+      }
     } catch (error) {
-      return this.refuse(reply, error);
+      this.refuse(reply, error);
     }
-    if (found === undefined) return this.send(reply, ERRORS.notFound);
-    if ('stored' in found) {
-      const download = this.resume(reply) ?? found;
-      this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
-      return;
-    }
-XXX
-    this.sendResource(reply, found);
-    keep(found);
   }
 
-  /** Finds a resource in turns. What was found of a generation that is replaced meanwhile is found again. */
-  private inTurns(find: FindInSteps) {
+  /** Sends what is found in turns. What was found of a generation that is replaced meanwhile is found again. */
+  private async answerInTurns(
+    reply: Reply,
+    find: FindInSteps,
+    keep: (found: FoundResource) => void,
+  ): Promise<void> {
     const { current } = this.parts;
-    function* steps(): Generator<void, Resource> {
+    const { socket, head } = reply.request;
+    function* steps(): Iterator<void, FoundResource> {
       for (;;) {
         const generation = current() as Generation;
         const each = find(generation);
         do {
           const { done, value } = each.next();
-          if (done) return value;
+          if (done) return { resource: value, snapshot: generation.id };
           yield;
         } while (current() === generation);
       }
     }
-    return (_: unknown, requester: Requester) => this.takeTurns(requester, steps);
+    try {
+      const found = await this.takeTurns({ key: reply.key?.id, socket }, steps);
+      if (found === undefined) this.send(reply, tryLater(ERRORS.manyWaiting, reply.quota));
+      else if (head.snapshot !== undefined && head.snapshot !== found.snapshot) {
+        this.send(reply, ERRORS.snapshotChanged);
+      } else {
+        this.sendResource(reply, found.resource);
+        keep(found);
+      }
+    } catch (error) {
+      this.refuse(reply, error);
+    }
   }
 
   /** Sends a resource, or 304 if the client already has it. */
@@ -193,19 +216,6 @@ XXX
     const response = respond(resource, reply.request.head);
     if (!(response instanceof Promise)) return this.send(reply, response);
     response.then((later) => this.send(reply, later)).catch((error) => this.fail(reply, error));
-  }
-
-  private async sendLater(
-    reply: Reply,
-    later: Promise<LaterResource>,
-    keep: (resource: Resource) => void,
-  ): Promise<void> {
-    try {
-      const found = await later;
-XXX
-    } catch (error) {
-      this.refuse(reply, error);
-    }
   }
 
   /**

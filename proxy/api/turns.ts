@@ -3,17 +3,19 @@
  * of a few milliseconds; between two of them, the thread serves what has arrived. Keys take turns. Invariant:
  * of the work of a key, one piece is under way, and what a client has left is not begun or given up.
  */
-import type { Requester } from './routes/route.ts';
+import type { KeyRecord } from '../admit/keys/key-table.ts';
+import type { ApiRequest } from '../http/request.ts';
 
 /** How much of the work of a key may wait. */
 const MOST_WAITING = 256;
 
-/** Why there is no result, by the name of the error to send. */
-const LEFT = 'busy';
-const TOO_MANY = 'manyWaiting';
-type Unfinished = typeof LEFT | typeof TOO_MANY;
+/** Who wants the result of some work. */
+interface Requester {
+  readonly key?: KeyRecord['id'] | undefined;
+  readonly socket?: ApiRequest['socket'];
+}
 
-interface Work<Result> extends PromiseWithResolvers<Result | Unfinished> {
+interface Work<Result> extends PromiseWithResolvers<Result | undefined> {
   readonly socket: Requester['socket'];
   readonly begin: () => Iterator<void, Result>;
   /** Undefined before its first turn. */
@@ -35,7 +37,7 @@ export function makeTurns<Result>() {
     }
     if (queue.works.length >= MOST_WAITING) queue.works = queue.works.filter(isWanted);
     if (queue.works.length < MOST_WAITING) queue.works.push(work);
-    else work.resolve(TOO_MANY);
+    else work.resolve(undefined);
   }
 
   function takeNext(): void {
@@ -47,16 +49,20 @@ export function makeTurns<Result>() {
     if (queue.works.length > 0) queues.push(queue);
   }
 
-  /** @param begin called at its first turn @returns a promise if it must wait for another turn */
+  /**
+   * @param begin called at the first turn
+   * @returns the result, or a promise if it must wait for another turn; undefined if too much work of the key is
+   * waiting, or the client has left
+   */
   return (
     { key, socket }: Requester,
     begin: () => Iterator<void, Result>,
-  ): Result | Promise<Result | Unfinished> => {
+  ): Result | Promise<Result | undefined> => {
     const work = {
       socket,
       begin,
       steps: undefined,
-      ...Promise.withResolvers<Result | Unfinished>(),
+      ...Promise.withResolvers<Result | undefined>(),
     };
     if (isTaken) {
       add(key, work);
@@ -74,7 +80,7 @@ export function makeTurns<Result>() {
 
 function isWanted<Result>({ socket, resolve }: Work<Result>): boolean {
   const isLeft = socket?.destroyed === true;
-  if (isLeft) resolve(LEFT);
+  if (isLeft) resolve(undefined);
   return !isLeft;
 }
 

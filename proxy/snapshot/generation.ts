@@ -14,9 +14,17 @@ import {
   openSearchIndex,
   type SearchIndex,
 } from '../../lib/format/index/search-index.ts';
+import { openSince, type Since } from '../../lib/format/index/since.ts';
 import { openTitles, type TitleColumns } from '../../lib/format/index/titles.ts';
 import { foldCase } from '../../lib/format/index/words.ts';
-import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../lib/format/layout.ts';
+import {
+  COVERS_RECENT,
+  coversPack,
+  gamesPack,
+  PLATFORMS,
+  REMOVED,
+  STATS,
+} from '../../lib/format/layout.ts';
 import type { Manifest } from '../../lib/format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
@@ -24,6 +32,7 @@ import { makePlatformNames, type PlatformNames } from '../find/platform-names.ts
 import { findRegions } from '../find/regions.ts';
 import type { PreparedSearch } from '../find/search/prepare-search.ts';
 import { Search } from '../find/search/search.ts';
+import { type ChangePage, listChanges } from './changes.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { StoredFiles } from './stored-files.ts';
 
@@ -59,6 +68,10 @@ export interface Generation {
   readonly games: Records;
   readonly covers: Records;
   readonly titles: TitleColumns;
+  /** The ids of the last generations before this one, the oldest first. */
+  readonly recentIds: readonly string[];
+  /** See {@link listChanges}. */
+  changesSince(id: string, first: number, count: number): ChangePage | undefined;
   /** The indexes, in the regions of the search index, of the regions that a text names. */
   regionsOf(text: string): readonly number[];
   /** The index of a type in the types of the search index, in any case; undefined if unknown. */
@@ -80,6 +93,7 @@ interface Indexes {
   readonly records: RecordIndex;
   readonly search: SearchIndex;
   readonly titles: TitleColumns;
+  readonly since: Since;
   readonly match: MatchIndex;
   readonly prepared: PreparedSearch;
 }
@@ -90,14 +104,15 @@ export function viewIndexes({ contents, prepared }: OpenedFiles): Indexes {
   const games = records.games.rank.length;
   const search = openSearchIndex(content, games);
   const titles = openTitles(content, games);
+  const since = openSince(content, records);
   const match = openMatchIndex(content, records.platforms.length);
-  return { records, search, titles, match, prepared };
+  return { records, search, titles, since, match, prepared };
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
 export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files)): Generation {
   const { manifest, contents, descriptors } = files;
-  const { records, search, titles } = indexes;
+  const { records, search, titles, since } = indexes;
   const { platforms, games, covers } = records;
   const filesByPath = new Map(
     [...manifest.files, files.manifestFile].map((file) => [file.path, file]),
@@ -118,6 +133,8 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
   let spellings: ReadonlyMap<string, string> | undefined;
   const platformNames = makePlatformNames(records, indexes.match.platformIds);
   const regionsOf = (text: string) => findRegions(search.regions, text);
+  const removedFile = contentOf(contents, REMOVED);
+  const changes = { id: manifest.id, records, since, removed: files.removed, removedFile };
 
   return {
     id: manifest.id,
@@ -132,6 +149,8 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     games: makeRecords(games, (game) => gamePacks[platformOf(platforms, 'firstGame', game)]),
     covers: makeRecords(covers, (cover) => coverPacks[platformOf(platforms, 'firstCover', cover)]),
     titles,
+    recentIds: files.removed.recentIds,
+    changesSince: (id, first, count) => listChanges(changes, id, first, count),
     regionsOf,
     typeOf(text) {
       const found = findText(search.types, foldCase(text));

@@ -5,12 +5,15 @@
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { checkFilters } from '../../lib/format/index/checks.ts';
+import { parseRemovedFile } from '../../lib/format/index/removed.ts';
 import { openSearchIndex } from '../../lib/format/index/search-index.ts';
+import { checkSince, openSince } from '../../lib/format/index/since.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
 import {
   FIXED_FILES,
   MINISEARCH,
   MINISEARCH_OPTIONS_FILE,
+  REMOVED,
   WORD_INDEX,
 } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
@@ -23,6 +26,7 @@ import {
 } from '../../lib/generations/files/checked-files.ts';
 import { checkFolderName, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
 import { type PreparedSearch, prepareSearch } from '../find/search/prepare-search.ts';
+import { type PackedRemoved, packRemoved } from './changes.ts';
 import { type FilesOnDisk, newDownloadCount } from './stored-files.ts';
 
 export interface OpenOrder {
@@ -42,6 +46,7 @@ export interface OpenedFiles extends FilesOnDisk {
   /** The files in memory, by path. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
   readonly prepared: PreparedSearch;
+  readonly removed: PackedRemoved;
 }
 
 /** The files that are kept in memory: all that requests need, except packs. */
@@ -70,9 +75,9 @@ export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {
         checkOpenFile(descriptor, file);
       }
     }
-    const prepared = checkIndex(manifest, contents, current);
+    const checked = checkIndex(manifest, contents, current);
     const downloads = newDownloadCount();
-    return { manifest, manifestFile, contents, descriptors, identities, prepared, downloads };
+    return { manifest, manifestFile, contents, descriptors, identities, downloads, ...checked };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;
@@ -101,12 +106,12 @@ export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: strin
   return content;
 }
 
-/** Checks the values of the indexes. @returns what a search needs besides */
+/** Checks the values of the indexes. @returns what a search and a list of changes need besides */
 function checkIndex(
   manifest: Manifest,
   contents: ReadonlyMap<string, Uint8Array>,
   current: OpenedFiles | undefined,
-): PreparedSearch {
+): Pick<OpenedFiles, 'prepared' | 'removed'> {
   const content = (name: string) => contentOf(contents, name);
   const records = openIndex(manifest, content);
   const { platforms } = records;
@@ -114,8 +119,13 @@ function checkIndex(
   checkFilters(search);
   openTitles(content, search.games);
   checkMatchIndex(openMatchIndex(content, platforms.length), platforms);
+  checkSince(openSince(content, records), manifest.sequence);
+  const removed = Buffer.from(content(REMOVED)).toString('latin1');
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
-  return prepareSearch(search, records, isSame ? current.prepared : undefined);
+  return {
+    prepared: prepareSearch(search, records, isSame ? current.prepared : undefined),
+    removed: packRemoved(parseRemovedFile(removed, manifest.sequence), records),
+  };
 }
 
 /** Whether the search indexes of two generations have the same words, and as many games. */

@@ -3,11 +3,9 @@
  * show any are made once for each generation.
  */
 import type { Body, Game } from '../../client/contract-types.ts';
-import { chainTo, listDifferences } from '../../lib/generations/differences.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
-import type { ReadChanges } from '../../proxy/api/changes/changes.ts';
 import { makeFindRoute } from '../../proxy/api/routes/find-route.ts';
-import type { LaterResource } from '../../proxy/api/routes/route.ts';
+import { type Route, takeAll } from '../../proxy/api/routes/route.ts';
 import { splitTarget } from '../../proxy/http/request.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 
@@ -43,12 +41,8 @@ export interface Shown {
   readonly responseTo: (target: string) => Promise<string>;
 }
 
-export function showGeneration(
-  generation: Generation | undefined,
-  examples: Examples,
-  readChanges: ReadChanges,
-): Shown {
-  const responseTo = (target: string) => findResponse(target, generation, readChanges);
+export function showGeneration(generation: Generation | undefined, examples: Examples): Shown {
+  const responseTo = (target: string) => findResponse(target, generation);
   return { generation, examples, responseTo };
 }
 
@@ -60,18 +54,15 @@ export function exampleFor(example: string, examples: Examples): string {
 
 /** How many of the games with the most covers are considered. */
 const CANDIDATES = 20;
-/** How many snapshots before the current one `since` may go back: further ones are rarely kept. */
-const MOST_SNAPSHOTS = 4;
 
 /**
  * The examples for a generation: of the games with the most covers, the first that has a front and a title
  * that can be typed on every keyboard. The same generation always has the same examples.
  */
-export function chooseExamples(generation: Generation | undefined, snapshotsDir: string): Examples {
+export function chooseExamples(generation: Generation | undefined): Examples {
   if (generation === undefined) return CONTRACT_EXAMPLES;
   const { id: snapshot } = generation;
-  const earlier = [...chainTo(listDifferences(snapshotsDir), snapshot)].slice(0, MOST_SNAPSHOTS);
-  const since = earlier.at(-1)?.from ?? snapshot;
+  const since = generation.recentIds[0] ?? snapshot;
   const most = `sort=relevance&include=cover,covers&per_page=${CANDIDATES}`;
   const [games] = [`/search?has_cover=true&${most}`, `/search?${most}`]
     .map((target) => list(generation, target))
@@ -130,18 +121,12 @@ export function fillIn(text: string, examples: Examples): string {
   });
 }
 
-async function findResponse(
-  target: string,
-  generation: Generation | undefined,
-  readChanges: ReadChanges,
-): Promise<string> {
+async function findResponse(target: string, generation: Generation | undefined): Promise<string> {
   if (generation === undefined) return '{ "error": "No snapshot yet" }';
   const found =
     target === '/snapshot'
       ? generation.manifest
-      : parseRecords(
-          bodyOf(await routeTo(target, readChanges)?.(generation)) ?? '{"error":"Not found"}',
-        );
+      : parseRecords(bodyOf(routeTo(target)?.(generation)) ?? '{"error":"Not found"}');
   const shorten = (_: string, value: unknown) => {
     if (typeof value === 'string' && value.length > MOST_CHARACTERS) {
       return `${value.slice(0, MOST_CHARACTERS)}…`;
@@ -160,17 +145,16 @@ async function findResponse(
  * @param target the path after the base, with its query
  * @throws ParameterError
  */
-function routeTo(target: string, readChanges?: ReadChanges) {
+function routeTo(target: string) {
   const [path, query] = splitTarget(target);
-  const none: ReadChanges = async () => undefined;
-  return makeFindRoute('', readChanges ?? none)(path)?.prepare(query);
+  return makeFindRoute('')(path)?.prepare(query);
 }
 
 /** @returns undefined if the generation does not have what the target names */
-function bodyOf(found: LaterResource | Promise<LaterResource> | undefined): string | undefined {
-  if (found === undefined || typeof found === 'string' || found instanceof Promise)
-    return undefined;
-  return found.identity.body.toString();
+function bodyOf(found: ReturnType<ReturnType<Route['prepare']>>): string | undefined {
+  if (found === undefined || found === 'sinceGone') return undefined;
+  const resource = 'next' in found ? takeAll(found) : found;
+  return resource.identity.body.toString();
 }
 
 /** An id with more digits than a double can hold. In a text, the quotes would be escaped. */

@@ -41,8 +41,9 @@ test('the proxy and verify warn about another ICU version until a run publishes 
 
   // The rows are the same; only the collation in the manifest differs.
   await generate(url, dir);
-  const second = first.replace('000001', '000002');
-  expect([currentId(dir), read().icu_version]).toEqual([second, icu]);
+  const second = currentId(dir);
+  expect(second).not.toBe(first);
+  expect(read().icu_version).toBe(icu);
   await proxy.refresh();
   expect([await served(), warnings().length]).toEqual([second, 1]);
   await expectVerified('');

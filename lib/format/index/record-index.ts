@@ -177,6 +177,17 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
   ).toString('latin1');
 }
 
+/** The path of a game in the API. */
+export function pathOfGame(index: RecordIndex, game: number): string {
+  const { slug } = index.platforms[platformOf(index.platforms, 'firstGame', game)];
+  return `/games/${slug}/${gameSlug(index, game)}`;
+}
+
+/** The slugs of the platforms in ascending order, which is not that of `platforms.json`. */
+export function sortedSlugs({ platforms }: RecordIndex): string[] {
+  return platforms.map(({ slug }) => slug).sort();
+}
+
 /** The platform that has a slug; undefined if there is none. */
 export function findPlatform(index: RecordIndex, slug: string): PlatformEntry | undefined {
   return index.platforms[index.platformBySlug.get(slug) ?? -1];

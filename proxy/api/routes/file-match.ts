@@ -11,9 +11,9 @@ import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
-import { makeJsonResource, makeRouteInSteps } from './route.ts';
+import { makeJsonResource, makeRoute } from './route.ts';
 
-export const fileMatchRoute = makeRouteInSteps(
+export const fileMatchRoute = makeRoute(
   'match',
   [...MATCH_NAMES, ...INCLUDE_NAMES],
   (parameters) => {

@@ -5,7 +5,6 @@
 
 import { findPlatform } from '../../../lib/format/index/record-index.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import type { ReadChanges } from '../changes/changes.ts';
 import { changesRoute } from './changes.ts';
 import { fileMatchRoute } from './file-match.ts';
 import {
@@ -31,7 +30,7 @@ const MOST_PARTS = 4;
 export type FindRoute = (path: string) => Route | undefined;
 
 /** @param publicUrl the address at which clients reach the API; '' for links without a host */
-export function makeFindRoute(publicUrl: string, readChanges: ReadChanges): FindRoute {
+export function makeFindRoute(publicUrl: string): FindRoute {
   const pageLinks = makePageLinks(publicUrl);
   const search = searchRoute(pageLinks);
   const roots = new Map<string | undefined, Route>([
@@ -41,7 +40,7 @@ export function makeFindRoute(publicUrl: string, readChanges: ReadChanges): Find
     ['covers', coverBatchRoute],
     ['search', search],
     ['match', fileMatchRoute],
-    ['changes', changesRoute(readChanges, pageLinks)],
+    ['changes', changesRoute(pageLinks)],
   ]);
   const recentCovers = plainRoute('recent_covers', (generation) => generation.recentCovers);
 

@@ -4,9 +4,8 @@
  */
 import { hexOf } from '../../../lib/format/content-hash.ts';
 import { totalPages } from '../../../lib/format/pack.ts';
-import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { Step } from '../../find/search/query.ts';
-import { type ApiRequest, BASE } from '../../http/request.ts';
+import { BASE } from '../../http/request.ts';
 import { makeResource, type Resource } from '../../http/resource.ts';
 import { headerLines, JSON_TYPE } from '../../http/response.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
@@ -34,34 +33,32 @@ export const ROUTES = [
 ] as const;
 export type RouteName = (typeof ROUTES)[number];
 
-/** @template Found what it finds: a resource, or a file to download */
-export interface Route<Found = Resource | Promise<LaterResource>> {
+/** @template Found what it finds: a resource, the steps to one, or a file to download */
+export interface Route<Found = Resource | Steps | 'sinceGone'> {
   readonly name: RouteName;
   /**
    * Reads the parameters.
    * @param queryString the part of the target after "?"
-   * @returns a function that returns undefined if the generation does not have what is wanted. A promise must
-   * not refer to the generation, which may be closed before it is settled.
+   * @returns a function that returns undefined if the generation does not have what is wanted
    * @throws ParameterError, as the function does if a parameter names what the generation does not have
    */
-  readonly prepare: (
-    queryString: string,
-  ) => (generation: Generation, requester?: Requester) => Found | undefined;
-  /** The same in steps that take a few milliseconds, if all at once may take longer. */
-  readonly inSteps?: ((queryString: string) => FindInSteps) | undefined;
+  readonly prepare: (queryString: string) => (generation: Generation) => Found | undefined;
 }
 
-/** The work of each step is bounded by a count. The next one is only taken while the generation is in use. */
-export type FindInSteps = (generation: Generation) => Iterator<void, Resource>;
+/**
+ * How a resource is found that may take more than a few milliseconds. The work of each step is bounded by a count.
+ * The next one is only taken while the generation is in use.
+ */
+export type Steps = Iterator<void, Resource>;
+export type FindInSteps = (generation: Generation) => Steps;
 
-/** Who has sent a request: what takes long is shared fairly among keys, and given up if the client leaves. */
-export interface Requester {
-  readonly key?: KeyRecord['id'] | undefined;
-  readonly socket?: ApiRequest['socket'];
+/** Takes all steps at once, where nobody else waits. */
+export function takeAll(steps: Steps): Resource {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
 }
-
-/** A resource, or the name of the error to send. */
-export type LaterResource = Resource | 'sinceGone' | 'busy' | 'manyWaiting';
 
 /**
  * @param allowed the names of its parameters
@@ -73,29 +70,6 @@ export function makeRoute<Found>(
   prepare: (parameters: QueryParameters) => ReturnType<Route<Found>['prepare']>,
 ): Route<Found> {
   return { name, prepare: (queryString) => prepare(readParameters(queryString, allowed)) };
-}
-
-/** @param prepare as in {@link makeRoute}, in steps */
-export function makeRouteInSteps(
-  name: RouteName,
-  allowed: readonly string[],
-  prepare: (parameters: QueryParameters) => FindInSteps,
-): Route {
-  const inSteps = (queryString: string) => prepare(readParameters(queryString, allowed));
-  return {
-    name,
-    inSteps,
-    prepare(queryString) {
-      const find = inSteps(queryString);
-      return (generation) => {
-        const steps = find(generation);
-        for (;;) {
-          const { done, value } = steps.next();
-          if (done) return value;
-        }
-      };
-    },
-  };
 }
 
 /** A route without parameters. */

@@ -16,7 +16,6 @@ import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/ke
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
 import { takeLocally } from '../../admit/limits/rolling-window.ts';
-import type { ReadChanges } from '../../api/changes/changes.ts';
 import { Api } from '../../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
 import { toResponder } from '../../http/node-response.ts';
@@ -57,7 +56,6 @@ export type MakeSite = (parts: SiteParts) => SiteHandler;
 export interface SiteParts {
   /** Answers requests of the site to the API, which count like any other. */
   readonly api: ApiHandler;
-  readonly readChanges: ReadChanges;
   readonly current: CurrentGeneration;
   readonly keys: Pick<KeyTable, 'find' | 'byHash'>;
   readonly trustedProxies: BlockList;
@@ -88,11 +86,6 @@ export interface ThreadCounts {
   readonly connections: Float64Array;
 }
 
-/** What a serving thread asks of the first thread. */
-export type FirstThread = {
-  readonly readChanges: ReadChanges;
-};
-
 /** What the first thread asks of a serving thread. */
 export type ServingThread = {
   counts(): ThreadCounts;
@@ -114,7 +107,6 @@ export type ServingThread = {
 export async function makeServingThread(
   start: ThreadStart,
   makeSite: MakeSite | undefined,
-  first: FirstThread,
   log: Logger,
 ): Promise<ServingThread> {
   const { environment } = start;
@@ -157,12 +149,10 @@ export async function makeServingThread(
     hasDownloads: environment.SNAPSHOT_DOWNLOADS,
     maintenance: () => maintenance,
     counts: makeRequestCounts(counts.requests),
-    readChanges: first.readChanges,
     now,
     log,
   });
-  const { readChanges } = first;
-  const parts = { api, readChanges, current, keys, trustedProxies, now, log };
+  const parts = { api, current, keys, trustedProxies, now, log };
   const site = makeSite?.(parts) ?? NO_SITE;
   const http = new HttpServer(api, site, log, { connections: counts.connections });
   const { server } = http;
@@ -197,6 +187,5 @@ export async function makeServingThread(
 export function serveInWorker(start: ThreadStart, makeSite?: MakeSite): void {
   if (parentPort === null) throw new Error('A serving thread can only run as a worker thread.');
   const log = makeLog(start.environment.LOG_LEVEL, { thread: start.number });
-  const first: FirstThread = { readChanges: (order) => call('readChanges', order) };
-  const call = makeCalls<FirstThread>(parentPort, makeServingThread(start, makeSite, first, log));
+  makeCalls(parentPort, makeServingThread(start, makeSite, log));
 }

@@ -5,7 +5,6 @@ import { type Call, makeCalls } from '../../../lib/program/calls.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import {
-  type FirstThread,
   type MakeSite,
   makeServingThread,
   type ProxyEnvironment,
@@ -26,7 +25,6 @@ export async function startServingThreads(
   environment: ProxyEnvironment,
   { makeSite, startWorker }: Composition,
   redisTimeoutMs: number | undefined,
-  first: FirstThread,
   log: Logger,
 ) {
   const shared = {
@@ -38,7 +36,7 @@ export async function startServingThreads(
 
   async function start(data: ThreadStart): Promise<Call<ServingThread>> {
     if (environment.PROXY_THREADS === 1) {
-      const thread = await makeServingThread(data, makeSite, first, log);
+      const thread = await makeServingThread(data, makeSite, log);
       const call = async (name: keyof ServingThread, argument: never) => thread[name](argument);
       return call as Call<ServingThread>;
     }
@@ -49,7 +47,7 @@ export async function startServingThreads(
       process.exit(1);
     });
     workers.push(worker);
-    return makeCalls<ServingThread>(worker, first);
+    return makeCalls<ServingThread>(worker);
   }
 
   const calls = await Promise.all(

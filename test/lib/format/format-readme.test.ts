@@ -4,11 +4,10 @@ import { copyFileSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
-import { FORMAT_VERSION } from '#lib/format/layout.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { makeFolder, ROOT } from '#test/support/product.ts';
 
-const GENERATION = path.join(ROOT, `test/fixtures/version-${FORMAT_VERSION}/current`);
+const GENERATION = path.join(ROOT, 'test/fixtures/golden/current');
 const readme = readFileSync(path.join(ROOT, 'lib/format/README.md'), 'utf8');
 const files = fastGlob.sync('**/*', { cwd: GENERATION }).toSorted();
 

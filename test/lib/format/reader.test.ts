@@ -8,7 +8,7 @@ import { runSnapshot } from '#cli/snapshot.ts';
 import { CURRENT, FORMAT_VERSION } from '#lib/format/layout.ts';
 import { makeFolder, ROOT, runCommand } from '#test/support/product.ts';
 
-const FIXTURE = path.join(ROOT, `test/fixtures/version-${FORMAT_VERSION}`);
+const FIXTURE = path.join(ROOT, 'test/fixtures/golden');
 
 async function read(folder: string, ...paths: string[]): Promise<string> {
   const reader = path.join(ROOT, 'lib/format/reader.py');

@@ -45,7 +45,7 @@ function start() {
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
     maintenance: () => 0,
-    readChanges: async () => undefined,
+    replaced: () => [],
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => 1,

@@ -144,7 +144,6 @@ async function serve(broken: Partial<ApiParts>) {
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
     maintenance: () => 0,
-    readChanges: async () => undefined,
     counts: { count() {}, countCached() {} },
     log,
     now: clock,

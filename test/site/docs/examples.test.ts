@@ -47,7 +47,7 @@ async function serve(snapshotsDir: string) {
   const dir = realpathSync(path.join(snapshotsDir, CURRENT));
   const generation = makeGeneration(openFiles({ dir, id: path.basename(dir) }));
   const proxy = await startProxy(snapshotsDir, environment);
-  return { proxy, generation, examples: chooseExamples(generation, snapshotsDir) };
+  return { proxy, generation, examples: chooseExamples(generation) };
 }
 type Served = Awaited<ReturnType<typeof serve>>;
 
@@ -283,7 +283,7 @@ describe('the guides', () => {
 
   test('name the limit of this installation, and leave no placeholder', () => {
     expect(all).toContain('in any 60 seconds: 1,200, unless');
-    expect(fillIn(all, chooseExamples(undefined, folder))).not.toMatch(/\{\{|<!--/);
+    expect(fillIn(all, chooseExamples(undefined))).not.toMatch(/\{\{|<!--/);
   });
 
   test('link to guides and headings that exist', async () => {

@@ -9,6 +9,7 @@ import type { StoredColumn } from '#lib/format/index/columns.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { makeFindRoute } from '#proxy/api/routes/find-route.ts';
+import { takeAll } from '#proxy/api/routes/route.ts';
 import { splitTarget } from '#proxy/http/request.ts';
 import { type Generation, makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
@@ -63,7 +64,7 @@ const base: Files = new Map(
   names.map((name) => [name, new Uint8Array(readFileSync(path.join(dir, name)))]),
 );
 const targets = targetsOf(base);
-const matchRoute = makeFindRoute('', async () => undefined);
+const matchRoute = makeFindRoute('');
 const faults: string[] = [];
 const outcomes = { refused: 0, served: 0 };
 let longest = 0;
@@ -88,9 +89,9 @@ function tryToOpen(id: string) {
 
 function request(generation: Generation, target: string): void {
   const [route, query] = splitTarget(target);
-  const answer = matchRoute(route)?.prepare(query)(generation);
-  // A list of changes does not come from the files of a generation.
-  if (answer === undefined || answer instanceof Promise) return;
+  const found = matchRoute(route)?.prepare(query)(generation);
+  if (found === undefined || found === 'sinceGone') return;
+  const answer = 'next' in found ? takeAll(found) : found;
   if (!/^[0-9a-f]{16}$/.test(answer.hash)) throw new Error(`${target} has no hash`);
   const [odd] = /[^\x20-\x7e\r\n].*/.exec(answer.headers) ?? [];
   if (odd !== undefined) throw new Error(`${target} has the header ${odd}`);

@@ -38,7 +38,6 @@ beforeEach(() => {
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
     maintenance: () => 0,
-    readChanges: async () => undefined,
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,

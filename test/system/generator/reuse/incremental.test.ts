@@ -59,7 +59,7 @@ test.each([
   ['cover_files', 'cover_id'],
 ])('a run of the changes equals a full run if two rows of %s have one id', async (table, owner) => {
   const database = await makeTimed('sqlite', 20);
-  const folders = [newSnapshots(), newSnapshots()] as const;
+  const dir = newSnapshots();
   await database.run(`ALTER TABLE ${table} RENAME TO with_key`);
   await database.run(`CREATE TABLE ${table} AS SELECT * FROM with_key`);
   const add = (into: string, columns: string, values: string) =>
@@ -69,14 +69,14 @@ test.each([
   // In blocks of their own.
   await add('games', 'id, platform_id, slug, title', "9000000, 1, 'far', 'Far'");
   await add('covers', 'id, game_id, status', "9000000, 9000000, 'approved'");
-  await run(database, folders[0]);
+  await run(database, dir);
   const first = `(SELECT MIN(id) FROM ${table})`;
   await (table === 'covers'
     ? add('covers', 'id, game_id, status', `${first}, 9000000, 'approved'`)
     : add('cover_files', 'id, cover_id, path', `${first}, 9000000, 'far.jpg'`));
-  await expectEqualsFull(database, folders, 'with both rows', true);
+  await expectEqualsFull(database, dir, 'with both rows', true);
   await database.run(`DELETE FROM ${table} WHERE id = ${first} AND ${owner} < 9000000`);
-  await expectEqualsFull(database, folders, 'with one of them', true);
+  await expectEqualsFull(database, dir, 'with one of them', true);
 });
 
 // KILL QUERY does that on a server: the client sees no error.

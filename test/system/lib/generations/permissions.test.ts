@@ -9,7 +9,7 @@ import { makeMailer } from '#keys/mail/mailer.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { CATALOGUE_TABLES } from '#lib/database/schema.ts';
 import { createTables } from '#lib/database/tables.ts';
-import { CHANGES, GENERATIONS, REPORT, UNFINISHED_PREFIX } from '#lib/format/layout.ts';
+import { GENERATIONS, REPORT, UNFINISHED_PREFIX } from '#lib/format/layout.ts';
 import { replaceFile } from '#lib/generations/files/replace-file.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
@@ -143,7 +143,7 @@ test('a generation that is published after the folder was shared is shared', asy
   await changeTitle();
   await generate(url, dir);
   expect(modesOf(path.join(dir, GENERATIONS, currentId(dir) as string))).toEqual(SHARED);
-  for (const name of [GENERATIONS, CHANGES]) expect(modeOf(path.join(dir, name))).toBe('2750');
+  expect(modeOf(path.join(dir, GENERATIONS))).toBe('2750');
 });
 
 test('a mail that could not be written completely is removed', async () => {

@@ -1,12 +1,12 @@
 /** `/changes` over HTTP: parameters and pages. `test/proxy/http/api.test.ts` has the headers. */
 import { describe, expect, test } from 'vitest';
-import { makeHistory } from '#test/proxy/api/changes/history.ts';
+import { makeHistory } from '#test/proxy/snapshot/history.ts';
 import { checkContract } from '#test/support/openapi.ts';
 import { NEVER, type Reply, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const key = testKey(1);
 
-const history = await makeHistory(21, 4);
+const history = await makeHistory(21, 8);
 const dir = history.dir;
 const ids = [...history.states.keys()];
 writeKeys(dir, [key]);

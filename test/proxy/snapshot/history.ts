@@ -1,16 +1,19 @@
-/** Generations of a catalogue in which everything changes, what each holds, and which lists lead between them. */
+/** Generations of a catalogue in which everything changes, what each holds, and the lists of changes between them. */
 
-import { readFileSync } from 'node:fs';
+import { closeSync, copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import type { Writer } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
-import { CHANGES, differenceFile, PLATFORMS } from '#lib/format/layout.ts';
-import { listDifferences } from '#lib/generations/differences.ts';
+import { findGame } from '#lib/format/index/record-index.ts';
+import { titlesOf } from '#lib/format/index/titles.ts';
+import { PLATFORMS } from '#lib/format/layout.ts';
+import { openCompared } from '#lib/generations/compare.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { rollbackTo } from '#lib/generations/rollback.ts';
-import { makeLists } from '#proxy/api/changes/lists.ts';
+import { makeGeneration } from '#proxy/snapshot/generation.ts';
+import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { makeChanges } from '#test/generator/reuse/random-changes.ts';
 import { loadTimed } from '#test/generator/reuse/runs.ts';
 import { makeDatabase } from '#test/support/databases.ts';
@@ -31,6 +34,7 @@ interface ListedChange {
 
 function readState(snapshotsDir: string, id: string): State {
   const dir = generationDir(snapshotsDir, id);
+  const { index, titles } = openCompared(dir);
   const state = new Map<string, string>();
   const lines = (name: string) =>
     readFileSync(path.join(dir, name), 'utf8')
@@ -41,7 +45,11 @@ function readState(snapshotsDir: string, id: string): State {
     const { slug } = JSON.parse(platform);
     state.set(`/platforms/${slug}`, platform);
     for (const game of lines(`games/${slug}.json`)) {
-      state.set(`/games/${slug}/${JSON.parse(game).slug}`, game);
+      const at = `/games/${slug}/${JSON.parse(game).slug}`;
+      const platformNumber = index.platformBySlug.get(slug) as number;
+      const number = findGame(index, platformNumber, JSON.parse(game).slug) as number;
+      // Alternative titles are part of a game.
+      state.set(at, game + Buffer.from(titlesOf(titles, number) ?? '').toString());
     }
     for (const cover of lines(`covers/${slug}.json`)) {
       state.set(`/covers/${idOf('cover', cover)}`, cover);
@@ -65,8 +73,12 @@ function parseElements(body: string): ListedChange[] {
 const KINDS = ['platform', 'game', 'cover'];
 const ORDER = ['removed', 'changed', 'added'];
 
-/** Checks that a list of changes leads exactly from one state to another, in the promised order. */
-function expectExact(changes: readonly ListedChange[], from: State, to: State, what: string): void {
+/**
+ * Checks that a list of changes leads from one state to another, in the promised order, and has no other records
+ * than those that differ, or differed in between.
+ */
+function expectRight(changes: readonly ListedChange[], states: readonly State[], what: string) {
+  const [from, to] = [states[0] as State, states.at(-1) as State];
   const state = new Map(from);
   // As the contract says: removals first, because another record may have taken the path.
   for (const { change, path: gone } of changes) if (change === 'removed') state.delete(gone);
@@ -79,7 +91,10 @@ function expectExact(changes: readonly ListedChange[], from: State, to: State, w
     const holder = change === 'removed' ? before : after;
     if (holder === undefined || idOf(kind, holder) !== id) return true;
     const isSameRecord = before !== undefined && after !== undefined && idOf(kind, before) === id;
-    if (change === 'changed') return !isSameRecord || idOf(kind, after) !== id || before === after;
+    if (change === 'changed') {
+      const hasDiffered = states.some((each) => each.get(at) !== after);
+      return !isSameRecord || idOf(kind, after) !== id || !hasDiffered;
+    }
     // The path may have passed from one record to another.
     const other = change === 'removed' ? after : before;
     return other !== undefined && idOf(kind, other) === id;
@@ -91,6 +106,7 @@ function expectExact(changes: readonly ListedChange[], from: State, to: State, w
     return [KINDS.indexOf(kind), key, ORDER.indexOf(change)].join(' ');
   });
   expect(order, what).toEqual(order.toSorted());
+  expect(new Set(order).size, what).toBe(order.length);
 }
 
 /** Few, so that they are used again. */
@@ -98,16 +114,31 @@ const PLATFORM_SLUGS = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
 
 export type History = Awaited<ReturnType<typeof makeHistory>>;
 
-/** @param generations how many there are; of each six, the fifth is a rollback to the oldest */
+/**
+ * A catalogue, and a folder of its generations.
+ * @param generations how many there are: most follow from random changes, others are rollbacks, or come from an
+ * older copy of the database, as after it was restored
+ */
 export async function makeHistory(seed: number, generations = 6) {
   const random = makeRandom(seed);
   const url = await makeDatabase('sqlite');
-  const database = await openDatabase(url);
+  const file = url.slice('sqlite:'.length);
+  let database = await openDatabase(url);
   atEndOfFile(() => database.close());
   await loadTimed(database, 30, { platforms: 4, hugeIds: true });
   const { change } = makeChanges(random);
   const dir = newSnapshots();
+  const copies: string[] = [];
   const states = new Map<string, State>();
+  const rollback = async () => {
+    const ids = idsOnDisk(dir).filter((id) => id !== currentId(dir));
+    await rollbackTo(dir, random.pick(ids), { withTakenDown: true, warn() {} });
+  };
+  const restore = async () => {
+    await database.close();
+    copyFileSync(random.pick(copies), file);
+    database = await openDatabase(url);
+  };
   const history = {
     dir,
     url,
@@ -126,17 +157,22 @@ export async function makeHistory(seed: number, generations = 6) {
       if (isNew) states.set(id, readState(dir, id));
       return isNew;
     },
+    /** Publishes a generation that differs, or not, and reads it. */
+    async next() {
+      const isRollback = states.size > 1 && random.happens(0.2);
+      if (isRollback) await rollback();
+      else {
+        if (copies.length > 0 && random.happens(0.15)) await restore();
+        else await history.change();
+        await generate(url, dir, ['--force', ...(random.happens(0.1) ? ['--full'] : [])]);
+      }
+      history.note();
+      if (!random.happens(0.2)) return;
+      copies.push(`${file}.${copies.length}`);
+      await database.run('VACUUM INTO ?', [copies.at(-1) as string]);
+    },
   };
-  while (states.size < generations) {
-    if (states.size % 6 === 4) {
-      const [oldest] = idsOnDisk(dir) as [string];
-      await rollbackTo(dir, oldest, { withTakenDown: true, warn() {} });
-    } else {
-      await history.change();
-      await generate(url, dir, ['--force']);
-    }
-    history.note();
-  }
+  while (states.size < generations) await history.next();
   return history;
 }
 
@@ -174,41 +210,28 @@ async function changePlatforms({ run, rows }: Writer, random: Random): Promise<v
   await change();
 }
 
-/** The file with the difference between a generation and the one before it. */
-export function differenceOf({ dir }: Pick<History, 'dir'>, id: string): string {
-  const difference = listDifferences(dir).findLast(({ to }) => to === id);
-  if (difference === undefined) throw new Error(`There is no difference to ${id}.`);
-  return path.join(dir, CHANGES, differenceFile(difference));
-}
-
-/** Makes the list of changes between two generations. If there is one, it must be exact. */
-export function joinExactly(
-  { dir, states }: Pick<History, 'dir' | 'states'>,
-  from: string,
-  to: string,
-) {
-  const steps = makeLists(dir)({ from, to, first: 0, count: 1e6 });
-  let step = steps.next();
-  while (!step.done) step = steps.next();
-  const { page, damage } = step.value;
-  if (page !== undefined) {
-    const list = parseElements(`{"data":[${page.elements}]}`);
-    expectExact(list, states.get(from) as State, states.get(to) as State, `${from} to ${to}`);
+/**
+ * Checks the lists from the last generations to the current one.
+ * @returns how many lists there are, how many changes they have, and how many of these are no difference
+ */
+export function expectListsRight({ dir, states }: History, last = Number.POSITIVE_INFINITY) {
+  const figures = { lists: 0, changes: 0, changedBack: 0 };
+  const to = currentId(dir) as string;
+  const files = openFiles({ dir: generationDir(dir, to), id: to });
+  const { changesSince } = makeGeneration(files);
+  const ids = [...states.keys()].slice(-last);
+  for (const [at, from] of ids.entries()) {
+    const list = changesSince(from, 0, 1e6);
+    if (list === undefined) throw new Error(`There is no list from ${from} to ${to}.`);
+    const changes = parseElements(`{"data":[${list.elements}]}`);
+    const between = ids.slice(at).map((id) => states.get(id) as State);
+    expectRight(changes, between, `${from} to ${to}`);
+    expect(list.total).toBe(changes.length);
+    figures.lists++;
+    figures.changes += list.total;
+    const isEqual = ({ path: at }: ListedChange) => between[0]?.get(at) === between.at(-1)?.get(at);
+    figures.changedBack += changes.filter(isEqual).length;
   }
-  return { page, damage };
-}
-
-/** Checks the list from each of the last generations to each later one. @returns how many pairs, and changes in them */
-export function expectAllExact(history: History, last = Number.POSITIVE_INFINITY) {
-  const figures = { pairs: 0, changes: 0 };
-  const ids = [...history.states.keys()].slice(-last);
-  ids.forEach((to, at) => {
-    for (const from of ids.slice(0, at)) {
-      const { page } = joinExactly(history, from, to);
-      if (page === undefined) throw new Error(`There is no list from ${from} to ${to}.`);
-      figures.pairs++;
-      figures.changes += page.total;
-    }
-  });
+  files.descriptors.forEach(closeSync);
   return figures;
 }
