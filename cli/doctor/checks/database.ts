@@ -48,6 +48,8 @@ export const database: Check = {
     if (opened.kind === 'mysql') {
       const [row = []] = await opened.rows('SELECT VERSION(), CURRENT_USER(), DATABASE()');
       ok(`The server, version ${row[0]}, is open, as ${row[1]} in ${row[2]}.`);
+      const settings = await settingsNotUsed(opened);
+      ok(`The programs do not use these settings of the server: ${settings.join(', ')}.`);
       return;
     }
     const file = url.slice('sqlite:'.length);
@@ -61,6 +63,15 @@ export const database: Check = {
     }
   },
 };
+
+/** The settings that the sessions of the programs replace, and what the server does before: "autocommit = OFF". */
+async function settingsNotUsed(server: Database): Promise<string[]> {
+  const own = new Map((await server.rows('SHOW SESSION VARIABLES')) as [Value, Value][]);
+  const settings = await server.rows('SHOW GLOBAL VARIABLES');
+  return settings
+    .filter(([name = '', value]) => (name === 'init_connect' ? value : own.get(name) !== value))
+    .map(([name, value]) => `${name} = ${value}`);
+}
 
 /**
  * Three games as the API would serve them. The generator exports only these rows to a temporary folder,
