@@ -82,7 +82,7 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
       const name = check.checkText(row[2], 'name');
       if (taken.has(id)) throw new RowFault('the id appears twice', row[0]);
       if (slugs.has(slug)) throw new RowFault('the slug appears twice', slug);
-      check.noteDamage(name, 'name', note);
+      check.noteOddText(name, 'name', note);
       taken.add(id);
       slugs.add(slug);
       found.push({ id, slug, name });
@@ -219,9 +219,9 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       if (game === undefined)
         throw new RowFault('the game does not exist', row[1], { isConsequence: true });
       const region = regions.numberOf(row[2]);
-      check.noteDamage(regions.values[region], 'region', note);
+      check.noteOddText(regions.values[region], 'region', note);
       const type = types.numberOf(row[3]);
-      check.noteDamage(types.values[type], 'type', note);
+      check.noteOddText(types.values[type], 'type', note);
       const approvedAt = check.checkOptionalTime(row[5], 'approved_at');
       if (games.platform[game] === NONE) {
         report.addConsequence(blockOf(row));
@@ -279,7 +279,7 @@ async function readFiles(source: Source, games: GameRows, covers: CoverRows): Pr
       if (cover === undefined) throw noCover(row);
       if (covers.game[cover] === NONE) return;
       const url = check.checkFileUrl(row[7], filesUrl);
-      check.noteDamage(String(row[7]), 'path', note);
+      check.noteOddText(String(row[7]), 'path', note);
       const file = at<FileRow>(count++);
       files.texts.add(file, fileValues(row, url, filesUrl, note));
       files.next[file] = NONE;
