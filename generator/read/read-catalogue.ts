@@ -38,6 +38,15 @@ export interface Scope {
   isTaken(platform: PlatformNumber, slug: string, id: Id): boolean;
 }
 
+/**
+ * Some games and some covers, by conditions in SQL. A run that reads only these, with all platforms and the files of
+ * these covers, shows what a whole run would do with them.
+ */
+export interface Part {
+  readonly games: string;
+  readonly covers: string;
+}
+
 /** What the tables are read with. */
 export interface Source {
   readonly reader: Reader;
@@ -171,10 +180,10 @@ const APPROVED = 'approved';
 
 export type StatusCounts = readonly (readonly [status: Value, covers: number])[];
 
-/** How many covers are not public, by status. @param condition in SQL, which chooses the covers */
-export async function countNotPublic(reader: Reader, condition = '1 = 1'): Promise<StatusCounts> {
+/** How many covers are not public, by status. */
+export async function countNotPublic(reader: Reader): Promise<StatusCounts> {
   // HEX: the collation of the column may take "Approved" for "approved".
-  const sql = `SELECT MIN(status), COUNT(*) FROM covers WHERE ${condition} GROUP BY status IS NULL, HEX(status)`;
+  const sql = 'SELECT MIN(status), COUNT(*) FROM covers GROUP BY status IS NULL, HEX(status)';
   return (await reader.rows(sql))
     .filter(([status]) => status !== APPROVED)
     .map(([status = null, count]) => [status, Number(count)]);
