@@ -28,7 +28,7 @@ const SESSION = [
   // Without autocommit, the first SELECT would begin such a transaction, and a COMMIT with completion_type CHAIN.
   "SET autocommit = 1, completion_type = 'NO_CHAIN', time_zone = '+00:00', timestamp = DEFAULT",
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE',
-  // Views may use GROUP_CONCAT, which cuts. sql_auto_is_null would find another row than that without an id.
+  // Views may use GROUP_CONCAT, which cuts. With sql_auto_is_null, IS NULL finds the row that was added last.
   `SET sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0,
     sql_auto_is_null = 0, group_concat_max_len = 1048576
     /*M! , system_versioning_asof = DEFAULT */`,

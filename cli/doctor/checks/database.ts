@@ -63,7 +63,7 @@ export const database: Check = {
   },
 };
 
-/** The settings that the sessions of the programs replace, and what the server does before: "autocommit = OFF". */
+/** The settings of the server, such as "autocommit = OFF", in whose place sessions of the programs have their own. */
 async function settingsNotUsed(server: Database): Promise<string[]> {
   const own = new Map((await server.rows('SHOW SESSION VARIABLES')) as [Value, Value][]);
   const settings = await server.rows('SHOW GLOBAL VARIABLES');
@@ -103,7 +103,7 @@ export const sample: Check = {
       for (const warning of report.warnings) {
         warn(`${warningText(warning)}.`, 'See operations/publishing.md.');
       }
-      const body = await readStoredBody(folder, id, '/search?include=cover&per_page=100');
+      const body = await readStoredBody(folder, id, `/search?include=cover&per_page=${MOST_GAMES}`);
       // Ids beyond 2^53 keep their digits.
       const { data } = parseExactly(body) as { data: readonly { cover: unknown }[] };
       if (data.length === 0) {
