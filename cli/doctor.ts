@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readArguments, readValue } from '../lib/program/arguments.ts';
 import { oneOfWords } from '../lib/program/environment/values.ts';
-import { makeCommand } from '../lib/program/failure.ts';
+import { makeCommand, messageOf } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { printable, printableJson } from '../lib/program/printable.ts';
 import {
@@ -118,7 +118,7 @@ export async function runCheck(
       );
     }
   } catch (error) {
-    const { message: text } = error as Error;
+    const text = messageOf(error);
     if (error instanceof SkippedError) found.push({ level: 'skipped', text, fix: error.fix });
     else findings.error(text, check.fix);
   }

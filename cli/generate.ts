@@ -18,7 +18,7 @@ import { readPrevious } from '../lib/generations/publish.ts';
 import { saveStatus } from '../lib/generations/state-files.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
-import { makeCommand } from '../lib/program/failure.ts';
+import { makeCommand, messageOf } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { counted, printableJson } from '../lib/program/printable.ts';
 import { makeProgress, type Progress } from '../lib/program/progress.ts';
@@ -173,7 +173,7 @@ async function endWithError(
   if (error instanceof LockedError) return;
   const outcome =
     error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';
-  saveStatus(snapshotsDir, { outcome, error: error.message });
+  saveStatus(snapshotsDir, { outcome, error: messageOf(error) });
   if (outcome === 'failed' || database === undefined) return;
   // A revoked key must stop working even while no generation is published.
   await exportKeys(database, snapshotsDir).catch((cause: Error) =>

@@ -28,7 +28,7 @@ import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 import { getOrAdd } from '../lib/program/get-or-add.ts';
 import { counted } from '../lib/program/printable.ts';
 import type { Progress } from '../lib/program/progress.ts';
-import type { Conditions } from './read/read-table.ts';
+import type { Part } from './read/read-catalogue.ts';
 import type { ReportContent, ReportEnd, Warning } from './report/report.ts';
 import { Report, saveReport, summaryOf, warningText } from './report/report.ts';
 import type { EarlierRun, ForNextRun, KeyOf } from './reuse/earlier-run.ts';
@@ -61,7 +61,7 @@ export interface RunOptions {
   /** Warnings about the configuration, which are added to the report of the run. */
   readonly warnings: readonly Warning[];
   /** To read only a part of the catalogue; by default, all of it. */
-  readonly conditions?: Conditions;
+  readonly part?: Part;
   /** What the run may use, in bytes; by default, what the system says. */
   readonly availableMemory?: number;
 }
@@ -85,13 +85,13 @@ export async function generate(
   options: RunOptions,
   progress: Progress,
 ): Promise<RunResult> {
-  const { snapshotsDir, isDryRun, conditions } = options;
+  const { snapshotsDir, isDryRun, part } = options;
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && !isDryRun) throw new HeldError(held);
   if (held !== undefined) progress.warn(held);
   const catalogue = await checkCatalogue(database);
   // Without updated_at, all rows are read anyway.
-  const isTimed = catalogue.withoutUpdatedAt.length === 0 && conditions === undefined;
+  const isTimed = catalogue.withoutUpdatedAt.length === 0 && part === undefined;
   const hidden = isTimed ? await findHiddenViews(database, TIMED_TABLES) : undefined;
   const warnings = [...options.warnings];
   if (hidden !== undefined) {
@@ -100,7 +100,7 @@ export async function generate(
   }
   const missing = catalogue.withoutUpdatedAt.map((table) => `${table}.updated_at`).join(', ');
   /** Why the run cannot find out which rows have changed. */
-  let untimed = conditions ? 'only a part is read' : hidden?.fault;
+  let untimed = part ? 'only a part is read' : hidden?.fault;
   if (missing !== '') untimed ??= `the database does not have ${missing}`;
   return withLock(snapshotsDir, async () => {
     const keyOf = untimed ? undefined : await makeRunKey(database, options.settings);
@@ -121,10 +121,10 @@ interface Run extends RunOptions, OptionalSchema {
 
 /** Runs on the rows that have changed or, if that is impossible or fails, on all rows. */
 async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<RunResult> {
-  const { snapshotsDir, isFull = false, conditions, keyOf, progress } = run;
+  const { snapshotsDir, isFull = false, part, keyOf, progress } = run;
   const readAll = async (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    if (conditions === undefined) await warnOfMemory(run);
+    if (part === undefined) await warnOfMemory(run);
     return attempt(run, undefined, reason);
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');

@@ -33,10 +33,10 @@ interface ReadResult {
 export async function readAndWrite(database: Database, options: ReadOptions): Promise<ReadResult> {
   const commits = await readLastCommits(database);
   return database.snapshot(async (reader) => {
-    const { report, progress, conditions } = options;
-    const readTable = makeReadTable(reader, report, progress, conditions);
+    const { report, progress, part } = options;
+    const readTable = makeReadTable(reader, report, progress);
     const platforms = await readPlatforms(readTable);
-    const optional = await readOptionalTables(readTable, options.optionalTables);
+    const optional = await readOptionalTables(readTable, part ? [] : options.optionalTables);
     const reuse = await beginReuse(reader, options, platforms, optional, commits);
     // Not one block differs, so what the earlier run has saved is still right.
     if (reuse === undefined) return { written: undefined, forNextRun: undefined };

@@ -281,16 +281,12 @@ async function askDatabase(
   }
   const { games, covers } = row.rows;
   const snapshotsDir = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-why-'));
-  const conditions = {
+  const part = {
     // Also the games that may have the same path.
     games: `${is('id', games)} OR slug IN (SELECT slug FROM games WHERE ${is('id', games)})`,
     covers: is('id', covers),
-    cover_files: is('cover_id', covers),
-    game_titles: '1 = 0',
-    game_ids: '1 = 0',
-    platform_ids: '1 = 0',
   };
-  const run = { snapshotsDir, settings, conditions, warnings: [], isDryRun: true, isForced: true };
+  const run = { snapshotsDir, settings, part, warnings: [], isDryRun: true, isForced: true };
   const { report } = await generate(database, run, SILENT).finally(() =>
     rmSync(snapshotsDir, { recursive: true, force: true }),
   );

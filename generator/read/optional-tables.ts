@@ -10,7 +10,7 @@ import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type Report, RowFault } from '../report/report.ts';
 import type { Platforms } from './read-catalogue.ts';
 import type { ReadTable } from './read-table.ts';
-import { checkId, checkText, noteDamage } from './row-checks.ts';
+import { checkId, checkText, noteOddText } from './row-checks.ts';
 
 /** The rows of each table that exists, in the order of the database. */
 export type OptionalRows = Readonly<Partial<Record<OptionalTable, readonly Row[]>>>;
@@ -82,7 +82,7 @@ export function checkTitles(
     });
     const warn = (reason: string, text: Value) =>
       report.warn('game_titles', BLOCK, id, reason, text);
-    for (const title of once) noteDamage(title, 'title', warn, 'searched');
+    for (const title of once) noteOddText(title, 'title', warn, 'searched');
     found.set(key, once);
   }
   return found;

@@ -38,6 +38,15 @@ export interface Scope {
   isTaken(platform: PlatformNumber, slug: string, id: Id): boolean;
 }
 
+/**
+ * Some games and some covers, by conditions in SQL. A run that reads only these, with all platforms and the files of
+ * these covers, shows what a whole run would do with them.
+ */
+export interface Part {
+  readonly games: string;
+  readonly covers: string;
+}
+
 /** What the tables are read with. */
 export interface Source {
   readonly reader: Reader;
@@ -82,7 +91,7 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
       const name = check.checkText(row[2], 'name');
       if (taken.has(id)) throw new RowFault('the id appears twice', row[0]);
       if (slugs.has(slug)) throw new RowFault('the slug appears twice', slug);
-      check.noteDamage(name, 'name', note);
+      check.noteOddText(name, 'name', note);
       taken.add(id);
       slugs.add(slug);
       found.push({ id, slug, name });
@@ -171,10 +180,10 @@ const APPROVED = 'approved';
 
 export type StatusCounts = readonly (readonly [status: Value, covers: number])[];
 
-/** How many covers are not public, by status. @param condition in SQL, which chooses the covers */
-export async function countNotPublic(reader: Reader, condition = '1 = 1'): Promise<StatusCounts> {
+/** How many covers are not public, by status. */
+export async function countNotPublic(reader: Reader): Promise<StatusCounts> {
   // HEX: the collation of the column may take "Approved" for "approved".
-  const sql = `SELECT MIN(status), COUNT(*) FROM covers WHERE ${condition} GROUP BY status IS NULL, HEX(status)`;
+  const sql = 'SELECT MIN(status), COUNT(*) FROM covers GROUP BY status IS NULL, HEX(status)';
   return (await reader.rows(sql))
     .filter(([status]) => status !== APPROVED)
     .map(([status = null, count]) => [status, Number(count)]);
@@ -219,9 +228,9 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       if (game === undefined)
         throw new RowFault('the game does not exist', row[1], { isConsequence: true });
       const region = regions.numberOf(row[2]);
-      check.noteDamage(regions.values[region], 'region', note);
+      check.noteOddText(regions.values[region], 'region', note);
       const type = types.numberOf(row[3]);
-      check.noteDamage(types.values[type], 'type', note);
+      check.noteOddText(types.values[type], 'type', note);
       const approvedAt = check.checkOptionalTime(row[5], 'approved_at');
       if (games.platform[game] === NONE) {
         report.addConsequence(blockOf(row));
@@ -279,7 +288,7 @@ async function readFiles(source: Source, games: GameRows, covers: CoverRows): Pr
       if (cover === undefined) throw noCover(row);
       if (covers.game[cover] === NONE) return;
       const url = check.checkFileUrl(row[7], filesUrl);
-      check.noteDamage(String(row[7]), 'path', note);
+      check.noteOddText(String(row[7]), 'path', note);
       const file = at<FileRow>(count++);
       files.texts.add(file, fileValues(row, url, filesUrl, note));
       files.next[file] = NONE;

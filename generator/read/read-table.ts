@@ -10,9 +10,6 @@ import { compareValues, type Report, RowFault, type Table } from '../report/repo
 import { readId } from '../rows/ids.ts';
 import { checkId, type Note } from './row-checks.ts';
 
-/** For each table, a condition in SQL that chooses the rows to read. A table without one is read whole. */
-export type Conditions = Readonly<Partial<Record<Table, string>>>;
-
 /** The rows to read of a table, if not all. */
 export interface Selection {
   /** Conditions in SQL, each for one query. Together, they choose each row once. */
@@ -39,25 +36,17 @@ export type ReadTable = (table: Table, options: TableOptions) => Promise<void>;
 
 const ROWS_PER_REPORT = 4096;
 
-/** @param conditions to read only a part of the catalogue */
-export function makeReadTable(
-  reader: Reader,
-  report: Report,
-  progress: Progress,
-  conditions: Conditions = {},
-): ReadTable {
+export function makeReadTable(reader: Reader, report: Report, progress: Progress): ReadTable {
   return async (table, options) => {
     const { columns, selection, begin } = options;
     const { add, end } = makeRowCheck(table, report, options);
     let rows = 0;
     const advance = (share: number) => progress.advance(`reading ${table}`, rows, share);
     if (selection === undefined) {
-      const condition = conditions[table];
-      const from = condition === undefined ? table : `${table} WHERE ${condition}`;
-      const expected = await selectCount(reader, from);
+      const expected = await selectCount(reader, table);
       begin?.(expected);
       const order = columns.startsWith('id') ? 'id' : columns;
-      await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${order}`, (row) => {
+      await reader.each(`SELECT ${columns} FROM ${table} ORDER BY ${order}`, (row) => {
         add(row);
         if (++rows % ROWS_PER_REPORT === 0) advance(Math.min(rows / expected, 0.999));
       });

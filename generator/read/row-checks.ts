@@ -1,7 +1,7 @@
 /**
  * Checks single values of rows against the contract. Each check returns the value in the form that the
  * generator uses, or throws a {@link RowFault}, whose message becomes the reason in `report.json`.
- * {@link noteDamage} only adds a warning.
+ * {@link noteOddText} only adds a warning.
  */
 import type { Value } from '../../lib/database/database.ts';
 import type { Id } from '../../lib/format/index/ids.ts';
@@ -17,19 +17,38 @@ export type Note = (reason: string, value: Value) => void;
 /** The character that a decoder writes in place of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
+/** How a JSON array of texts, or a JSON object, begins. A title may begin with a bracket, too. */
+const JSON_START = /^\s*(?:\[\s*["\]]|\{\s*["}])/;
+
 /**
- * Notes a text that contains U+FFFD. Either its bytes are not UTF-8, or it was stored with this
- * character; these cases look the same.
+ * Notes what is probably wrong with a text. If it contains U+FFFD, either its bytes are not UTF-8, or it was
+ * stored with this character; these cases look the same. If it is JSON, the site keeps a list in one column.
  * @param use what is done with the text
  */
-export function noteDamage(
+export function noteOddText(
   text: string | null,
   column: string,
   note: Note,
   use: 'served' | 'searched' = 'served',
 ): void {
-  if (text?.includes(REPLACEMENT)) {
+  if (text === null) return;
+  if (text.includes(REPLACEMENT)) {
     note(`${column} has bytes that are not UTF-8, or holds U+FFFD: ${use} with U+FFFD`, text);
+  }
+  if (JSON_START.test(text) && isJson(text)) {
+    note(
+      `${column} is JSON: ${use} with its brackets and quotes; operations/database.md has a view of its values`,
+      text,
+    );
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Row, Value } from '../../lib/database/database.ts';
 import { encodeText, FILES_URL } from '../rows/records.ts';
-import { checkOptionalCount, checkOptionalText, type Note, noteDamage } from './row-checks.ts';
+import { checkOptionalCount, checkOptionalText, type Note, noteOddText } from './row-checks.ts';
 
 /** The columns of each table, in the order in which its functions read them. */
 export const GAME_COLUMNS =
@@ -45,6 +45,6 @@ export function fileValues(row: Row, url: string, filesUrl: string, note: Note):
 /** The JSON of a text, or null for a text that is unknown (null or empty). */
 function textValue(value: Value, name: string, note: Note): string {
   const text = checkOptionalText(value, name);
-  noteDamage(text, name, note);
+  noteOddText(text, name, note);
   return encodeText(text);
 }

@@ -18,8 +18,7 @@ import {
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { FileChecks } from '../../lib/generations/verify.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
-import { countNotPublic, type Platforms, type Scope } from '../read/read-catalogue.ts';
-import type { Conditions } from '../read/read-table.ts';
+import { countNotPublic, type Part, type Platforms, type Scope } from '../read/read-catalogue.ts';
 import type { Report } from '../report/report.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
 import { findId } from '../rows/ids.ts';
@@ -36,7 +35,7 @@ import { StoredGeneration } from './stored-generation.ts';
 export interface ReuseOptions {
   readonly settings: Settings;
   /** To read only a part of the catalogue; by default, all of it. */
-  readonly conditions?: Conditions | undefined;
+  readonly part?: Part | undefined;
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
   /** Whether the next run will read only what has changed since this one. */
@@ -60,7 +59,7 @@ export async function beginReuse(
   optional: OptionalRows,
   commits: LastCommits,
 ): Promise<Reuse | undefined> {
-  const { earlier, report, conditions } = options;
+  const { earlier, report, part } = options;
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = timeOf(time);
   const changes = earlier && (await findChanges(reader, earlier, platforms.asText, now));
@@ -68,7 +67,9 @@ export async function beginReuse(
   const hasSameCovers = changes && changes.fingerprints.covers === earlier.fingerprints.covers;
   const notPublic = hasSameCovers
     ? earlier.notPublic
-    : await countNotPublic(reader, conditions?.covers);
+    : part === undefined
+      ? await countNotPublic(reader)
+      : [];
   report.setNotPublic(notPublic);
   const forNext = {
     notPublic,
@@ -78,8 +79,10 @@ export async function beginReuse(
     commits,
   };
   const state = { reader, options, platforms, now, forNext };
-  if (earlier === undefined || changes === undefined)
-    return new Reuse({ ...state, shifts: await chooseShifts(reader), changes: undefined });
+  if (earlier === undefined || changes === undefined) {
+    const shifts = part === undefined ? await chooseShifts(reader) : { game: 0, cover: 0 };
+    return new Reuse({ ...state, shifts, changes: undefined });
+  }
   // The fingerprints tell how many rows each table has.
   for (const table of TIMED_TABLES) report.setRows(table, countRows(changes.fingerprints[table]));
   const isUnread =
@@ -216,8 +219,12 @@ function makeScope(
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };
-  if (changes === undefined || stored === undefined)
-    return { ...common, games: undefined, covers: undefined, isTaken: () => false };
+  if (changes === undefined || stored === undefined) {
+    const select = (condition: string | undefined) =>
+      condition === undefined ? undefined : { conditions: [condition], rows: undefined };
+    const { games, covers } = options.part ?? {};
+    return { ...common, games: select(games), covers: select(covers), isTaken: () => false };
+  }
   const { games, files, fingerprints } = changes;
   const select = (group: Group, chosen: ReadonlySet<string>) =>
     selectBlocks(group, chosen, shifts, fingerprints);

@@ -118,5 +118,12 @@ async function unusedId(reader: Reader): Promise<AccountId> {
        UNION ALL SELECT MAX(account_id) FROM request_turns
      ) ids`,
   );
-  return toAccountId(String(BigInt(row?.[0] ?? 0) + 1n));
+  const largest = String(row?.[0] ?? 0);
+  if (!/^\d+$/.test(largest)) {
+    throw new Refusal(
+      `An account has the id ${JSON.stringify(largest)}: the accounts seem to be those of your site. Add them there.`,
+      'conflict',
+    );
+  }
+  return toAccountId(String(BigInt(largest) + 1n));
 }

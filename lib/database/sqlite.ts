@@ -196,12 +196,20 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
   }
   return {
     rows: (sql, parameters = []) =>
-      step(sql, (statement) =>
+      step(sql, (statement) => {
         // Not all(): while the query runs, each garbage collection would visit every row so far.
-        Array.from(statement.iterate(...parameters) as Iterable<unknown>, (row) =>
-          (row as SQLOutputValue[]).map(toValue),
-        ),
-      ),
+        const rows = statement.iterate(...parameters);
+        try {
+          return Array.from(rows as Iterable<unknown>, (row) =>
+            (row as SQLOutputValue[]).map(toValue),
+          );
+        } catch (error) {
+          // Resets the statement. Otherwise the connection would keep the lock of its next read, and all
+          // writers, this program included, would wait for a lock that nobody releases.
+          rows.return?.();
+          throw error;
+        }
+      }),
     run: (sql, parameters = []) =>
       step(sql, (statement) => {
         const { changes, lastInsertRowid } = statement.run(...parameters);

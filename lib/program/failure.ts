@@ -24,7 +24,7 @@ export function makeCommand<Code extends number | undefined>(
   return (invocation) =>
     work(invocation).catch((error: Error | ErrorWithExitCode) => {
       const isConfiguration = error instanceof ConfigurationError;
-      invocation.stderr.write(`${isConfiguration ? '' : what}${error.message.trimEnd()}\n`);
+      invocation.stderr.write(`${isConfiguration ? '' : what}${messageOf(error).trimEnd()}\n`);
       if (isConfiguration) return 2;
       return 'exitCode' in error ? error.exitCode : 1;
     });
@@ -47,8 +47,29 @@ export function explainFullDisk(error: unknown, folder: string): unknown {
   return error;
 }
 
-/** The text of an error. Some connection errors have a code instead of a message. */
+const REPORT_IT = 'this is a fault of cover-catalogue, please report it';
+
+/**
+ * The text of an error. Some connection errors have a code instead of a message. An operator can only report that
+ * "undefined" has no such property, so the text says this, and where it happened.
+ */
 export function messageOf(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
-  return message || code || String(error);
+  const text = message || code || String(error);
+  const fault = findOwnFault(error);
+  if (fault === undefined || text.includes(REPORT_IT)) return text;
+  const [, where = 'without a stack'] = /\n\s+(at .+)/.exec(fault.stack ?? '') ?? [];
+  return `${text} (${fault.name} ${where}; ${REPORT_IT})`;
+}
+
+/** The error of the language, among an error and its causes, that only a mistake of ours can throw. */
+function findOwnFault(error: unknown): Error | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const isOfLanguage = [TypeError, RangeError, ReferenceError].some(
+      (type) => cause instanceof type,
+    );
+    // Those of Node have a code, as for a wrong URL, and those of fetch a cause.
+    if (isOfLanguage && !('code' in cause) && cause.cause === undefined) return cause;
+  }
+  return undefined;
 }

@@ -47,8 +47,8 @@ test('a run that the memory may be too small for says so before it starts', asyn
   const availableMemory = 100e6;
   await run(database, newSnapshots(), { availableMemory }, progress);
   // A part of the catalogue needs less.
-  const conditions = { games: 'id = 1' };
-  await run(database, newSnapshots(), { availableMemory, conditions }, progress);
+  const part = { games: 'id = 1', covers: 'game_id = 1' };
+  await run(database, newSnapshots(), { availableMemory, part }, progress);
   await database.close();
   const warning =
     'Warning: a run over 2 games takes about 150 MB of memory, and only 100 MB are available. The system may end it.';

@@ -33,6 +33,16 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     database = await openKeyTables(kind);
   });
 
+  it('adds no account to a table whose ids are not numbers', async () => {
+    await database.run('DROP TABLE IF EXISTS accounts');
+    await database.run(
+      'CREATE TABLE accounts (id VARCHAR(36), email VARCHAR(99), name VARCHAR(99), role VARCHAR(16))',
+    );
+    await database.run("INSERT INTO accounts VALUES ('a1b2-c3', 'ada@site.net', 'Ada', 'user')");
+    const { code, stderr } = await keys(['account', 'add', 'ola@covers.example', '--name', 'Ola']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('An account has the id "a1b2-c3"')]);
+  });
+
   it('finds the key of an account, rotates and revokes it', async () => {
     expect(await done('account', 'list')).toMatch(/^ID +ROLE +EMAIL +NAME$/);
     expect(await done('account', 'add', 'ola@covers.example', '--name', 'Ola')).toBe('1');

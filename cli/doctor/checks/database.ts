@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generate } from '../../../generator/generate.ts';
 import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
-import type { Conditions } from '../../../generator/read/read-table.ts';
 import { countsText, warningText } from '../../../generator/report/report.ts';
 import { KeysLostError, readKeys } from '../../../keys/export/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
@@ -28,9 +27,9 @@ import {
 } from '../check.ts';
 
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
+/** How many games are shown, and how many are read, so that the check is quick on any catalogue. */
 const GAMES = 3;
-/** Further covers of these games are left out, so that the check is quick on any catalogue. */
-const MOST_COVERS = 50;
+const MOST_GAMES = 100;
 
 export const database: Check = {
   name: 'database',
@@ -48,6 +47,8 @@ export const database: Check = {
     if (opened.kind === 'mysql') {
       const [row = []] = await opened.rows('SELECT VERSION(), CURRENT_USER(), DATABASE()');
       ok(`The server, version ${row[0]}, is open, as ${row[1]} in ${row[2]}.`);
+      const settings = await settingsNotUsed(opened);
+      ok(`The programs do not use these settings of the server: ${settings.join(', ')}.`);
       return;
     }
     const file = url.slice('sqlite:'.length);
@@ -62,16 +63,25 @@ export const database: Check = {
   },
 };
 
+/** The settings of the server, such as "autocommit = OFF", in whose place sessions of the programs have their own. */
+async function settingsNotUsed(server: Database): Promise<string[]> {
+  const own = new Map((await server.rows('SHOW SESSION VARIABLES')) as [Value, Value][]);
+  const settings = await server.rows('SHOW GLOBAL VARIABLES');
+  return settings
+    .filter(([name = '', value]) => (name === 'init_connect' ? value : own.get(name) !== value))
+    .map(([name, value]) => `${name} = ${value}`);
+}
+
 /**
- * Three games as the API would serve them. The generator exports only these rows to a temporary folder,
- * and the code of the proxy reads them from there, so the records are exactly those of the API.
+ * Some games as the API would serve them. The generator makes a generation of the first games in a temporary folder,
+ * and the code of the proxy reads it, so the records are exactly those of the API.
  */
 export const sample: Check = {
   name: 'sample records',
   programs: ['schedule'],
   fix: 'Create or change the view or table that the message names, as README.md shows, then run: cover-catalogue generate --dry-run',
   async run(context, findings) {
-    const { ok, warn } = findings;
+    const { ok, warn, error } = findings;
     const source = requireDatabase(context);
     const settings = {
       site_url: requireValue(context, 'SITE_URL'),
@@ -79,13 +89,12 @@ export const sample: Check = {
       files_url: requireValue(context, 'FILES_URL'),
     };
     await checkCatalogue(source);
-    const { games, conditions } = await chooseRows(source, findings);
-    if (games.length === 0) {
-      throw new SkippedError('The table games has no rows.', 'Add games, or fix the view.');
-    }
+    await checkStatuses(source, findings);
+    const lastId = await findLastId(source);
+    const part = { games: `id <= ${lastId}`, covers: `game_id <= ${lastId}` };
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
-      const options = { snapshotsDir: folder, settings, warnings: [], conditions };
+      const options = { snapshotsDir: folder, settings, warnings: [], part };
       const run = { ...options, isDryRun: false, isForced: true };
       const { id = '', leftOut, report } = await generate(source, run, SILENT);
       for (const line of leftOut) {
@@ -94,60 +103,49 @@ export const sample: Check = {
       for (const warning of report.warnings) {
         warn(`${warningText(warning)}.`, 'See operations/publishing.md.');
       }
-      const body = await readStoredBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
+      const body = await readStoredBody(folder, id, `/search?include=cover&per_page=${MOST_GAMES}`);
       // Ids beyond 2^53 keep their digits.
-      const { data } = parseExactly(body) as { data: readonly unknown[] };
-      ok('The API would send these records. Compare them with your site:', data);
+      const { data } = parseExactly(body) as { data: readonly { cover: unknown }[] };
+      if (data.length === 0) {
+        const text = `The API would serve none of the first ${MOST_GAMES} games.`;
+        error(text, 'Correct the rows or the view, as the warnings above say.');
+        return;
+      }
+      const [covered = [], others = []] = [true, false].map((isCovered) =>
+        data.filter(({ cover }) => (cover !== null) === isCovered),
+      );
+      const shown = [...covered, ...others].slice(0, GAMES);
+      ok('The API would send these records. Compare them with your site:', shown);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
 
-/** Games with an approved cover if there are any, and the rows that belong to them. */
-async function chooseRows(
-  source: Database,
-  { error }: Findings,
-): Promise<{ games: string[]; conditions: Conditions }> {
-  const covered = await source.rows(
-    `SELECT DISTINCT game_id FROM covers WHERE status = 'approved' LIMIT ${MOST_COVERS}`,
+async function checkStatuses(source: Database, { error }: Findings): Promise<void> {
+  // HEX: the collation of the column may take "Approved" for "approved".
+  const isApproved = "status = 'approved' AND HEX(status) = HEX('approved')";
+  const approved = await source.rows(`SELECT 1 FROM covers WHERE ${isApproved} LIMIT 1`);
+  if (approved.length > 0) return;
+  const statuses = (await countNotPublic(source)).map(
+    ([status, covers]) => [printableJson(status), covers] as const,
   );
-  if (covered.length === 0) {
-    const statuses = (await countNotPublic(source)).map(
-      ([status, covers]) => [printableJson(status), covers] as const,
-    );
-    error(
-      `No cover has the status "approved", so the API would serve none. Statuses in the table: ${countsText(statuses) || 'none'}.`,
-      "Translate the statuses of your site in a view of covers: CASE status WHEN … THEN 'approved' … END.",
-    );
-  }
-  const select = 'SELECT id, platform_id FROM games';
-  const candidates = among('id', idsOf(covered.map(([id]) => id)));
-  const found = await source.rows(`${select} WHERE ${candidates} LIMIT ${GAMES}`);
-  const rows = found.length > 0 ? found : await source.rows(`${select} LIMIT ${GAMES}`);
-  const games = idsOf(rows.map(([id]) => id));
-  const ofGames = among('game_id', games);
-  const ofCovers = await source.rows(`SELECT id FROM covers WHERE ${ofGames} LIMIT ${MOST_COVERS}`);
-  const covers = idsOf(ofCovers.map(([id]) => id));
-  const conditions = {
-    platforms: among('id', idsOf(rows.map(([, platform]) => platform))),
-    games: among('id', games),
-    covers: among('id', covers),
-    cover_files: among('cover_id', covers),
-    game_titles: ofGames,
-    game_ids: ofGames,
-    platform_ids: among('platform_id', idsOf(rows.map(([, platform]) => platform))),
-  };
-  return { games, conditions };
+  error(
+    `No cover has the status "approved", so the API would serve none. Statuses in the table: ${countsText(statuses) || 'none'}.`,
+    "Translate the statuses of your site in a view of covers: CASE status WHEN … THEN 'approved' … END.",
+  );
 }
 
-/** The values that are ids; others cannot be part of a statement. */
-function idsOf(values: readonly (Value | undefined)[]): string[] {
-  return [...new Set(values.map(String))].filter((id) => /^\d+$/.test(id));
-}
-
-function among(column: string, ids: readonly string[]): string {
-  return ids.length === 0 ? '1 = 0' : `${column} IN (${ids.join(', ')})`;
+/** The id of the last of the first games, in SQL. */
+async function findLastId(source: Database): Promise<string> {
+  const first = `SELECT id FROM games ORDER BY id LIMIT ${MOST_GAMES}`;
+  const [[id = null] = []] = await source.rows(`SELECT MAX(id) FROM (${first}) AS first_games`);
+  if (id === null)
+    throw new SkippedError('The table games has no rows.', 'Add games, or fix the view.');
+  if (!/^\d+$/.test(String(id)))
+    throw new Error(`The ids of games are not unsigned whole numbers: ${printableJson(id)}.`);
+  // A text stays one, so that a database compares it as it orders it.
+  return typeof id === 'string' ? `'${id}'` : String(id);
 }
 
 /** No fix creates tables while keys.json has keys: the backup must be restored then. */

@@ -3,6 +3,7 @@
  * nothing to do, how long it took, when it last succeeded, and why it last failed or did nothing.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { messageOf } from '../failure.ts';
 
 /** What a task returns that has not failed, but has no work: the site does not use it, for example. */
 export class NothingToDo {
@@ -50,7 +51,7 @@ export function makeTasks(registry: Registry): Tasks {
           } else states[task] = { last_success: new Date().toISOString(), error: null, idle: null };
           return result;
         } catch (error) {
-          states[task] = { ...states[task], error: (error as Error).message, idle: null };
+          states[task] = { ...states[task], error: messageOf(error), idle: null };
           throw error;
         } finally {
           const { error, idle } = states[task];

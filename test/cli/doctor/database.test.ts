@@ -80,6 +80,29 @@ test('the sample shows statuses and rows that the generator would not publish', 
   );
 });
 
+test('a catalogue of which no game can be published is an error that says why', async () => {
+  await change(async (opened) => {
+    await opened.run('ALTER TABLE games RENAME TO site_games');
+    await opened.run(`CREATE VIEW games AS SELECT id, platform_id, slug, title, 'abc' AS release_year,
+      description, genres, developer, publisher FROM site_games`);
+  });
+  const found = faultsIn(await examine(sample, variables));
+  expect(found.map(({ level }) => level)).toEqual(['warning', 'error']);
+  expect(found[0]?.text).toContain('release_year is not a year');
+  expect(found[1]?.text).toContain('none of the first 100 games');
+});
+
+test('ids that are not whole numbers are named', async () => {
+  await change(async (opened) => {
+    await opened.run('ALTER TABLE games RENAME TO site_games');
+    await opened.run(`CREATE VIEW games AS SELECT 'x' || id AS id, platform_id, slug, title, release_year,
+      description, genres, developer, publisher FROM site_games`);
+  });
+  expect(faultsIn(await examine(sample, variables))).toMatchObject([
+    { level: 'error', text: expect.stringContaining('not unsigned whole numbers: "x') },
+  ]);
+});
+
 test('nobody is told to create tables of keys while keys.json has keys', async () => {
   variables.DATABASE_URL = await makeDatabase('sqlite');
   expect(await examine(keys, variables)).toMatchObject([

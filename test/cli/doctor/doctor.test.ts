@@ -22,6 +22,11 @@ interface Report {
 
 test.each<[string, Check['run'], object]>([
   ['fails', () => Promise.reject(new Error('broken')), { level: 'error', text: 'broken' }],
+  [
+    'has a fault of its own',
+    async () => JSON.parse('null').member,
+    { level: 'error', text: expect.stringMatching(/TypeError at .*doctor\.test\.ts.*report it/) },
+  ],
   ['hangs', () => new Promise(() => {}), { level: 'error', text: expect.stringContaining('0.02') }],
   [
     'lacks something',

@@ -5,8 +5,8 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { afterEach, expect, test, vi } from 'vitest';
 import { certificate, mail } from '#cli/doctor/checks/network.ts';
 import { makeFolder } from '#test/support/product.ts';
+import { makeCertificate } from '#test/support/servers/certificate.ts';
 import { startMailServer } from '#test/support/servers/mail-server.ts';
-import { makeCertificate } from '#test/support/servers/nginx.ts';
 import { listenOn } from '#test/support/servers/sockets.ts';
 import { examine } from './examine.ts';
 

@@ -120,3 +120,12 @@ test('the time of a row may have fractions of a second, or be a number', () => {
     expect(timeOf(unknown)).toBeNaN();
   }
 });
+
+test('a text is odd if it is a JSON array of texts or an object, and not if it only begins so', () => {
+  const noted: Value[] = [];
+  const odd = ['["RPG"]', ' [ "A", "B" ]', '[]', '{"en": "Action"}', '{}'];
+  const usual = ['[REC]', '["RPG"] and more', '[1]', '{', '"Quoted"', '.hack//{}', '', null];
+  for (const text of [...odd, ...usual])
+    check.noteOddText(text, 'genres', (_, value) => noted.push(value));
+  expect(noted).toEqual(odd);
+});

@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openDatabase } from '#lib/database/open.ts';
 import { startTiedUntil, type TiedServer } from '#test/support/processes.ts';
+import { makeCertificate } from './certificate.ts';
 import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
@@ -84,7 +85,9 @@ async function prepareMariaDb(directory: string, port: number) {
   const user = userInfo().username;
   // A server that starts removes the temporary tables of all servers from its folder for them.
   const temporary = `--tmpdir=${directory}`;
+  const [certificate, key] = [join(directory, 'server.pem'), join(directory, 'server.key')];
   await writeFile(init, `${CREATE_USER.join(';\n')};\n`);
+  await makeCertificate('database.test', certificate, key);
   await run('mariadb-install-db', [
     '--no-defaults',
     `--datadir=${data}`,
@@ -107,6 +110,8 @@ async function prepareMariaDb(directory: string, port: number) {
         `--pid-file=${join(directory, 'server.pid')}`,
         `--init-file=${init}`,
         `--port=${port}`,
+        `--ssl-cert=${certificate}`,
+        `--ssl-key=${key}`,
         '--bind-address=127.0.0.1',
         '--skip-name-resolve',
         '--character-set-server=utf8mb4',

@@ -3,20 +3,18 @@
  * and each replacement must occur exactly as often as expected. nginx ends with the test file, or with
  * the process that started it.
  */
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as requestPlain } from 'node:http';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { type RequestOptions, request as requestTls } from 'node:https';
 import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { startTiedUntil } from '#test/support/processes.ts';
 import { makeFolder, ROOT } from '#test/support/product.ts';
+import { makeCertificate } from './certificate.ts';
 import { freePort } from './ports.ts';
 
-const run = promisify(execFile);
 /** The host name in nginx.conf and in the certificate. */
 export const SERVER_NAME = 'api.covers.example.org';
 const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
@@ -106,21 +104,6 @@ function replaceIn(text: string, changes: readonly Change[]): string {
     changed = parts.join(to);
   }
   return changed;
-}
-
-/** Writes a self-signed certificate of a host name and of localhost, and its key, to two files. */
-export async function makeCertificate(
-  name: string,
-  certificate: string,
-  key: string,
-  days = 2,
-): Promise<void> {
-  await run('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...['-days', String(days), '-subj', `/CN=${name}`],
-    ...['-addext', `subjectAltName=DNS:${name},DNS:localhost`],
-    ...['-keyout', key, '-out', certificate],
-  ]);
 }
 
 export interface FrontReply {

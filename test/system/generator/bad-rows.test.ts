@@ -23,6 +23,7 @@ import {
   UNSIGNED,
 } from '#test/generator/bad-rows.ts';
 import { KINDS } from '#test/support/databases.ts';
+import { ROOT } from '#test/support/product.ts';
 import { crawl, type Served } from '#test/support/served.ts';
 import { published } from '#test/support/wholeness.ts';
 
@@ -140,6 +141,38 @@ describe.each(KINDS)('from %s', (kind) => {
     ]);
     expect(stderr).toContain('Warning: 1 of games: title has bytes that are not UTF-8');
     expect((await crawl(dir)).games.get('7')).toMatchObject({ title: 'Pok\ufffdmon' });
+  });
+
+  test('a list in JSON is served as it is stored with a warning, and as text through the documented view', async () => {
+    const text = readFileSync(path.join(ROOT, 'operations/database.md'), 'utf8');
+    const [ofServer, ofSqlite] = [...text.matchAll(/^ {6}(\(SELECT .*\)) AS genres$/gm)];
+    const [, expression] = (kind === 'mysql' ? ofServer : ofSqlite) ?? [];
+    const isJson = `ALTER TABLE games ADD COLUMN list ${kind === 'mysql' ? 'JSON' : 'TEXT'}`;
+    const others = 'id, platform_id, slug, title, release_year, description, developer, publisher';
+    const view = `CREATE VIEW games AS SELECT ${others}`;
+    const list = '["Action", "RPG"]';
+    const changes = [
+      isJson,
+      `UPDATE games SET list = '${list}' WHERE id = 1`,
+      "UPDATE games SET list = '[]' WHERE id = 2",
+      'ALTER TABLE games DROP COLUMN genres',
+      'ALTER TABLE games RENAME TO old_games',
+    ];
+    const asStored = [...changes, `${view}, list AS genres FROM old_games`];
+    const stored = await generateFrom(kind, plainTables(3), asStored);
+    const reason =
+      'genres is JSON: served with its brackets and quotes; operations/database.md has a view of its values';
+    expect(stored.report.warnings).toMatchObject([{ table: 'games', reason, count: 2 }]);
+    expect((await crawl(stored.dir)).games.get('1')).toMatchObject({ genres: list });
+
+    const genres = expression?.replace('(genres', '(old_games.list');
+    const joined = await generateFrom(kind, plainTables(3), [
+      ...changes,
+      `${view}, ${genres} AS genres FROM old_games`,
+    ]);
+    expect(joined.report.warnings).toEqual([]);
+    const { games } = await crawl(joined.dir);
+    expect(['1', '2', '3'].map((id) => games.get(id)?.genres)).toEqual(['Action, RPG', null, null]);
   });
 
   test('bad rows are reported and not served', async () => {

@@ -5,12 +5,13 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { runSnapshot } from '#cli/snapshot.ts';
 import type { Row } from '#lib/database/database.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { catalogueOf, game, plainCatalogue } from '#test/catalogue/plain.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from '#test/support/databases.ts';
-import { generate } from '#test/support/product.ts';
+import { generate, runCommand } from '#test/support/product.ts';
 import {
   expectNoDebris,
   newSnapshots,
@@ -29,6 +30,8 @@ test('an empty catalogue is published, and its first games without any cover nee
   expect(published(dir, 'platforms.json')).toEqual({ data: [] });
   expect(published(dir, 'covers-recent.json')).toEqual({ data: [] });
   expect(published(dir, 'stats.json')).toMatchObject({ games: 0, covers: 0 });
+  const show = await runCommand(runSnapshot, ['show', '/search?q=any'], { SNAPSHOTS_DIR: dir });
+  expect(JSON.parse(show.stdout)).toMatchObject({ data: [] });
   const empty = currentId(dir);
   const url = await makeSqlite(plainCatalogue(20), "UPDATE covers SET status = 'pending'");
   const { code, stderr } = await run(url, dir);

@@ -21,8 +21,13 @@ export class QueryMemory {
   takeBits(length: number): Uint32Array {
     if (this.used === MOST_REUSED) return new Uint32Array(length);
     const at = this.used++;
-    if ((this.bitsets[at]?.length ?? 0) < length) this.bitsets[at] = new Uint32Array(length);
-    return this.bitsets[at].subarray(0, length);
+    let bits = this.bitsets[at];
+    // A catalogue without games has sets of length 0.
+    if (bits === undefined || bits.length < length) {
+      bits = new Uint32Array(length);
+      this.bitsets[at] = bits;
+    }
+    return bits.subarray(0, length);
   }
 
   /**

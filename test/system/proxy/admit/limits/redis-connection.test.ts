@@ -7,7 +7,7 @@ import { readLimitsUrl } from '#lib/program/environment/limits-url.ts';
 import { connectToRedis, type RedisConnection } from '#proxy/admit/limits/redis-connection.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeFolder } from '#test/support/product.ts';
-import { makeCertificate } from '#test/support/servers/nginx.ts';
+import { makeCertificate } from '#test/support/servers/certificate.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 import { REDIS_PASSWORD, startRedis } from '#test/support/servers/redis.ts';
 
