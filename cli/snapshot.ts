@@ -5,10 +5,10 @@
 import { once } from 'node:events';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { MINISEARCH_OPTIONS } from '../find/search/minisearch-options.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
-import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
 import { verifyDifferences } from '../lib/generations/differences.ts';

@@ -3,9 +3,9 @@
  * snapshot. It needs the word rules with which the file was made, so it checks them first.
  */
 import MiniSearch, { type QueryCombination } from 'minisearch';
-import { equalWords } from '../lib/format/index/equal-words.ts';
-import { MINISEARCH_OPTIONS, minisearchRules } from '../lib/format/index/minisearch-options.ts';
-import { MOST_WORDS, nearSpellingDistance, wordsOf } from '../lib/format/index/words.ts';
+import { MINISEARCH_OPTIONS, minisearchRules } from '../find/search/minisearch-options.ts';
+import { equalWords } from '../find/text/equal-words.ts';
+import { MOST_WORDS, nearSpellingDistance, wordsOf } from '../find/text/words.ts';
 
 /** The members of a manifest that tell how its `search.json` was made. */
 export interface SearchManifest {

@@ -3,10 +3,10 @@
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
 import path from 'node:path';
+import { MINISEARCH_OPTIONS_HASH } from '../find/search/minisearch-hash.ts';
 import { type Database, selectCount } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
 import { checkCatalogue, type OptionalSchema, TIMED_TABLES } from '../lib/database/schema.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts';
 import { isPack, REPORT } from '../lib/format/layout.ts';
 import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/format/manifest.ts';
 import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';

@@ -2,12 +2,13 @@
  * Numbers games and covers in the order of publication: games by platform, then title; covers in the order of
  * their games, then by region, type and id.
  */
+
+import type { Column } from '../../lib/columns/columns.ts';
+import { columnOf, group, merge, numbersOf, reverse, through } from '../../lib/columns/columns.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
 import type { Catalogue } from '../reuse/reuse.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
-import { columnOf, group, merge, numbersOf, reverse, through } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
 import type {
   CoverItem,

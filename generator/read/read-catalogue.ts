@@ -2,6 +2,8 @@
  * Reads the tables of the catalogue, all rows or those of some blocks, and checks each row. Rows that break
  * the contract are left out and reported.
  */
+
+import { columnOf, indexesOf, makeColumn } from '../../lib/columns/columns.ts';
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
@@ -9,7 +11,6 @@ import { NO_BLOCK, type Report, RowFault } from '../report/report.ts';
 import type { CoverRows, FileRows, GameRows, Platform, Rows } from '../rows/catalogue.ts';
 import { NO_YEAR } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
-import { columnOf, indexesOf, makeColumn } from '../rows/columns.ts';
 import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
 import type { CoverRow, FileRow, GameRow, None, PlatformNumber } from '../rows/numbers.ts';
 import { at, NONE } from '../rows/numbers.ts';

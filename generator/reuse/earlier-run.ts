@@ -6,8 +6,8 @@
 import { createHash, hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { type Columns, encodeColumns, viewColumns } from '../../lib/columns/container.ts';
 import type { Database } from '../../lib/database/database.ts';
-import { type Columns, encodeColumns, viewColumns } from '../../lib/format/index/columns.ts';
 import { EARLIER_RUN } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';

@@ -3,13 +3,21 @@
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
  * values of columns continue the numbering of the earlier run.
  */
-import type { Columns, StoredColumn } from '../../lib/format/index/columns.ts';
+
+import type { Column } from '../../lib/columns/columns.ts';
+import {
+  columnOf,
+  groupsOf,
+  merge,
+  numbersOf,
+  reverse,
+  through,
+} from '../../lib/columns/columns.ts';
+import type { Columns, StoredColumn } from '../../lib/columns/container.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
 import type { Covers, Games, Items, Rows } from '../rows/catalogue.ts';
 import { rowOf } from '../rows/catalogue.ts';
-import type { Column } from '../rows/columns.ts';
-import { columnOf, groupsOf, merge, numbersOf, reverse, through } from '../rows/columns.ts';
 import type { Ids } from '../rows/ids.ts';
 import type { CoverItem, CoverNumber, GameItem, GameNumber } from '../rows/numbers.ts';
 import { NONE, type None } from '../rows/numbers.ts';

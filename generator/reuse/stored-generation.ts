@@ -4,21 +4,21 @@
  */
 import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { FORM_LISTS, openMatchIndex } from '../../find/match/open.ts';
+import { openWordIndex, textAt, textCount } from '../../find/search/open.ts';
+import { columnOf, group } from '../../lib/columns/columns.ts';
 import { hashBytes } from '../../lib/format/content-hash.ts';
 import { type Id, idAt } from '../../lib/format/index/ids.ts';
 import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import { openRecordIndex, platformOf } from '../../lib/format/index/record-index.ts';
-import { openWordIndex, textAt, textCount } from '../../lib/format/index/search-index.ts';
 import { gamesPack, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { FORM_LISTS, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { filesIn } from '../../lib/generations/generations.ts';
 import type { FileChecks } from '../../lib/generations/verify.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
-import { columnOf, group } from '../rows/columns.ts';
 import { NONE } from '../rows/numbers.ts';
 import { blockOf } from './blocks.ts';
 import type { EarlierRun } from './earlier-run.ts';

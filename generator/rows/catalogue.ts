@@ -5,7 +5,7 @@
  * Rows are what was read. Items are all stored numbers, of which those that were not read again may be published,
  * and after them the rows. If all rows were read, items are rows.
  */
-import type { Column } from './columns.ts';
+import type { Column } from '../../lib/columns/columns.ts';
 import type { Ids } from './ids.ts';
 import {
   at,

@@ -1,5 +1,5 @@
 /** The spaces that numbers are in, so that the compiler tells them apart. At run time, a number is a number. */
-import type { GameNumber, In, Rank } from '../../lib/format/index/numbers.ts';
+import type { GameNumber, In, Rank } from '../../lib/columns/numbers.ts';
 
 /** What was read: the index of a row, in the order of ids; that of a file in the order in which files came. */
 export type GameRow = In<'row of a game'>;

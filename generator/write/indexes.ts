@@ -4,16 +4,16 @@
  * games for each value by which a search can be filtered.
  */
 
+import type { FilterIndex, Postings } from '../../find/search/open.ts';
+import { foldCase } from '../../find/text/words.ts';
+import type { Column } from '../../lib/columns/columns.ts';
+import { groupsOf, NumberList, numbersOf, through } from '../../lib/columns/columns.ts';
 import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_VALUE } from '../../lib/format/index/record-index.ts';
-import type { FilterIndex, Postings } from '../../lib/format/index/search-index.ts';
 import type { TitleColumns } from '../../lib/format/index/titles.ts';
-import { foldCase } from '../../lib/format/index/words.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { NO_YEAR } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
-import { groupsOf, NumberList, numbersOf, through } from '../rows/columns.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
 import type { CoverItem, Rank } from '../rows/numbers.ts';
 import { next } from '../rows/numbers.ts';

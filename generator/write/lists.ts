@@ -2,13 +2,14 @@
  * Makes the files that are complete response bodies: `platforms.json`, `covers-recent.json` and
  * `stats.json`.
  */
+
+import type { Column } from '../../lib/columns/columns.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
 import { coversPack } from '../../lib/format/layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
 import { at, type CoverItem, next, type PlatformNumber } from '../rows/numbers.ts';
 import { platformUrl } from '../rows/records.ts';

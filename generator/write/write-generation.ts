@@ -1,6 +1,8 @@
 /** Writes every file of a generation except its manifest: first packs, then what finds their records, then lists. */
-import { encodeColumns } from '../../lib/format/index/columns.ts';
-import { optionsAsData } from '../../lib/format/index/minisearch-options.ts';
+
+import { optionsAsData } from '../../find/search/minisearch-options.ts';
+import { writeSearch } from '../../find/write.ts';
+import { encodeColumns } from '../../lib/columns/container.ts';
 import * as layout from '../../lib/format/layout.ts';
 import type { ManifestContent, ManifestFile } from '../../lib/format/manifest.ts';
 import { rowOf } from '../rows/catalogue.ts';
@@ -17,7 +19,6 @@ import { coverColumns, filterColumns, gameColumns, pathColumns, titleColumns } f
 import { findRecent, makeStats, platformsBody, recentBody } from './lists.ts';
 import type { PackSource, WriteSource } from './packs.ts';
 import { linkSame, makePositions, writePack } from './packs.ts';
-import { writeSearch } from './search.ts';
 
 /** What was written, without what the report adds. */
 export type Written = Pick<ManifestContent, 'files' | 'latest_cover_at'> & {

@@ -2,10 +2,11 @@
  * Compares two generations. Only their record indexes are needed, which have the id and the content hash
  * of every record. Memory does not grow with the number of changes.
  */
+
+import type { Lookup } from '../columns/numbers.ts';
 import { hexOf } from '../format/content-hash.ts';
 import type { Change } from '../format/difference-file.ts';
 import { compareIdsAt, type IdColumns, idAt, textOfId } from '../format/index/ids.ts';
-import type { Lookup } from '../format/index/numbers.ts';
 import {
   findPlatform,
   gameSlug,

@@ -3,15 +3,15 @@
  * passes these checks is published.
  */
 import fastGlob from 'fast-glob';
+import { checkMatchIndex, openMatchIndex } from '../../find/match/open.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../find/search/minisearch-hash.ts';
+import { openSearchIndex } from '../../find/search/open.ts';
 import { hashBytes } from '../format/content-hash.ts';
 import { checkFilters, checkWords } from '../format/index/checks.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
-import { openSearchIndex } from '../format/index/search-index.ts';
 import { openTitles } from '../format/index/titles.ts';
 import { coversPack, gamesPack, isPack, MANIFEST } from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
-import { checkMatchIndex, openMatchIndex } from '../format/match/match-index.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
 import { filesIn, openIndex, readManifest } from './generations.ts';

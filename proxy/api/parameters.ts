@@ -2,12 +2,13 @@
  * Reads the query of a request. Unknown and repeated parameters are refused, so that a typing error does
  * not quietly return something else.
  */
+
+import { parseExternalId } from '../../find/names/external-ids.ts';
+import { FACETS, type FacetName, type Query, SORTS, type Years } from '../../find/search/query.ts';
+import { queryVariantsOf } from '../../find/text/variants.ts';
+import { MOST_WORDS } from '../../find/text/words.ts';
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 import { type Id, splitId } from '../../lib/format/index/ids.ts';
-import { queryVariantsOf } from '../../lib/format/index/variants.ts';
-import { MOST_WORDS } from '../../lib/format/index/words.ts';
-import { parseExternalId } from '../../lib/format/match/external-ids.ts';
-import { FACETS, type FacetName, type Query, SORTS, type Years } from '../find/search/query.ts';
 
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {

@@ -1,9 +1,10 @@
 /** What a match needs to know of games, read from a generation and kept for one request. */
+
+import type { GameFacts } from '../../find/match/find-matches.ts';
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
-import type { GameFacts } from '../find/match/find-matches.ts';
-import { remember } from '../find/remember.ts';
+import { remember } from '../../lib/program/remember.ts';
 import type { Generation, Records } from './generation.ts';
 
 const FRONT = 'front';

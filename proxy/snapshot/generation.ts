@@ -2,6 +2,14 @@
  * A generation as the proxy serves it: its index, its records, its lists, and search. Bodies are copies, so
  * they stay valid after its packs are closed.
  */
+
+import { type MatchIndex, openMatchIndex } from '../../find/match/open.ts';
+import { makePlatformNames, type PlatformNames } from '../../find/names/platform-names.ts';
+import { findRegions } from '../../find/names/regions.ts';
+import { Search } from '../../find/search/find.ts';
+import { findText, openSearchIndex, type SearchIndex } from '../../find/search/open.ts';
+import type { PreparedSearch } from '../../find/search/prepare-search.ts';
+import { foldCase } from '../../find/text/words.ts';
 import type { ContentHash } from '../../lib/format/content-hash.ts';
 import {
   openRecordIndex,
@@ -9,21 +17,10 @@ import {
   type RecordColumns,
   type RecordIndex,
 } from '../../lib/format/index/record-index.ts';
-import {
-  findText,
-  openSearchIndex,
-  type SearchIndex,
-} from '../../lib/format/index/search-index.ts';
 import { openTitles, type TitleColumns } from '../../lib/format/index/titles.ts';
-import { foldCase } from '../../lib/format/index/words.ts';
 import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../lib/format/layout.ts';
 import type { Manifest } from '../../lib/format/manifest.ts';
-import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
-import { makePlatformNames, type PlatformNames } from '../find/platform-names.ts';
-import { findRegions } from '../find/regions.ts';
-import type { PreparedSearch } from '../find/search/prepare-search.ts';
-import { Search } from '../find/search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import type { StoredFile } from './stored-file.ts';
 

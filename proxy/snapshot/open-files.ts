@@ -4,8 +4,10 @@
  * on a separate thread, since a large catalogue has gigabytes.
  */
 import { closeSync, fstatSync } from 'node:fs';
+import { checkMatchIndex, openMatchIndex } from '../../find/match/open.ts';
+import { openSearchIndex } from '../../find/search/open.ts';
+import { type PreparedSearch, prepareSearch } from '../../find/search/prepare-search.ts';
 import { checkFilters } from '../../lib/format/index/checks.ts';
-import { openSearchIndex } from '../../lib/format/index/search-index.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
 import {
   FIXED_FILES,
@@ -15,7 +17,6 @@ import {
   WORD_INDEX,
 } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
-import { checkMatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import {
   checkOpenFile,
   identityIn,
@@ -23,7 +24,6 @@ import {
   readOpenFile,
 } from '../../lib/generations/files/checked-files.ts';
 import { checkFolderName, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
-import { type PreparedSearch, prepareSearch } from '../find/search/prepare-search.ts';
 
 export interface OpenOrder {
   readonly dir: string;

@@ -8,7 +8,7 @@
  */
 import { closeSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { MINISEARCH_OPTIONS_HASH } from '../../lib/format/index/minisearch-hash.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../find/search/minisearch-hash.ts';
 import { findOtherCollation, type Manifest } from '../../lib/format/manifest.ts';
 import { currentId, generationDir } from '../../lib/generations/generations.ts';
 import { makeHelper } from '../../lib/program/calls.ts';

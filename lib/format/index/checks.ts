@@ -4,6 +4,10 @@
  * SHA-256 shows only that a file is the one that the manifest names, not that a generator made it. Each
  * check throws an error with the file and its first fault. The time grows linearly with the index.
  */
+
+import type { Postings, SearchIndex } from '../../../find/search/open.ts';
+import { compareSlices } from '../../columns/arrays.ts';
+import { checkStarts, damaged } from '../../columns/container.ts';
 import {
   COVER_INDEX,
   coversPack,
@@ -15,11 +19,8 @@ import {
   WORD_INDEX,
 } from '../layout.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
-import { compareSlices } from './arrays.ts';
-import { checkStarts, damaged } from './columns.ts';
 import { compareIdsAt, type IdColumns } from './ids.ts';
 import type { RecordColumns, RecordIndex } from './record-index.ts';
-import type { Postings, SearchIndex } from './search-index.ts';
 
 /** @param sizeOf returns the size of a file of the generation in bytes; undefined if it does not exist */
 export function checkRecordIndex(

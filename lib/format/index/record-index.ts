@@ -6,16 +6,17 @@
  * the order of their games, and within a game in the order in which the API lists them. So every list
  * is a range of numbers, and a range of numbers of one platform is a range of bytes of its pack.
  */
+
+import { compareText } from '../../../find/search/open.ts';
+import { firstIndex } from '../../columns/arrays.ts';
+import { type ColumnReader, damaged, openColumns } from '../../columns/container.ts';
+import type { GameNumber, Lookup, Rank } from '../../columns/numbers.ts';
 import { type ContentHash, hashBytes } from '../content-hash.ts';
 import { parseObject, readMembers } from '../json/parse-file.ts';
 import { isCount, isString } from '../json/values.ts';
 import { COVER_INDEX, GAME_INDEX, isSlug, PATH_INDEX, PLATFORMS } from '../layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../pack.ts';
-import { firstIndex } from './arrays.ts';
-import { type ColumnReader, damaged, openColumns } from './columns.ts';
 import { type IdColumns, idColumns } from './ids.ts';
-import type { GameNumber, Lookup, Rank } from './numbers.ts';
-import { compareText } from './search-index.ts';
 
 /** A platform. Its number is its index in `platforms.json`. */
 export interface PlatformEntry {

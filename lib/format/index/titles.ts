@@ -2,9 +2,10 @@
  * The alternative titles of the games, for `include=titles`: for each game that has some, the JSON array
  * that the API sends. Opening the file checks all of its values.
  */
+
+import { firstIndex } from '../../columns/arrays.ts';
+import { checkStarts, damaged, openColumns } from '../../columns/container.ts';
 import { TITLE_INDEX } from '../layout.ts';
-import { firstIndex } from './arrays.ts';
-import { checkStarts, damaged, openColumns } from './columns.ts';
 
 /** The columns of `index/titles.bin`. */
 export interface TitleColumns {

@@ -1,8 +1,9 @@
 /** The route that finds the games of file names, or of ids that other sources have given to them. */
-import { numbersWithId } from '../../../lib/format/match/external-ids.ts';
-import type { Found, Match } from '../../find/match/find-matches.ts';
-import { findName } from '../../find/match/find-name.ts';
-import { type NameReading, readName } from '../../find/match/read-name.ts';
+
+import { findName } from '../../../find/match/find.ts';
+import type { Found, Match } from '../../../find/match/find-matches.ts';
+import { type NameReading, readName } from '../../../find/match/read-name.ts';
+import { numbersWithId } from '../../../find/names/external-ids.ts';
 import { type GamesReadOnce, readGamesOnce } from '../../snapshot/game-facts.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
-import { encodeColumns, type StoredColumn, viewColumns } from '#lib/format/index/columns.ts';
+import { encodeColumns, type StoredColumn, viewColumns } from '#lib/columns/container.ts';
 import { generationId, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import {
   contentHash,

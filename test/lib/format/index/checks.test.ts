@@ -2,14 +2,14 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { openSearchIndex } from '#find/search/open.ts';
+import type { StoredColumn } from '#lib/columns/container.ts';
 import { checkFilters, checkRecordIndex, checkWords } from '#lib/format/index/checks.ts';
-import type { StoredColumn } from '#lib/format/index/columns.ts';
 import { openRecordIndex, type RecordIndex } from '#lib/format/index/record-index.ts';
-import { openSearchIndex } from '#lib/format/index/search-index.ts';
 import { CURRENT, PLATFORMS } from '#lib/format/layout.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
-import { add, swap } from './index-columns.ts';
+import { add, swap } from '../../columns/index-columns.ts';
 
 type Sizes = Map<string, number | undefined>;
 type RecordChange = (index: RecordIndex, sizes: Sizes) => void;

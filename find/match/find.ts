@@ -1,0 +1,94 @@
+/**
+ * Finds the game that a file name means: by what the name says, and only without success by what else it may
+ * mean. A guess counts only if it leaves exactly one game.
+ */
+import { wordsOf } from '../text/words.ts';
+import { findMatches, type GameFacts, type Match } from './find-matches.ts';
+import { guessNames, splitExtension } from './guess-names.ts';
+import type { MatchIndex } from './open.ts';
+import { type NameReading, readName } from './read-name.ts';
+
+/** Names have the years of later releases, but one that is further away is that of another game. */
+const MOST_YEARS_APART = 5;
+/** As in `Title.part1.rar`. */
+const MOST_EXTENSIONS = 2;
+const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
+
+interface NameContext {
+  /** What is known of the games for a file of these regions. */
+  forRegions(regions: readonly string[]): GameFacts;
+  /** Whether a text is a name of one of the platforms. */
+  namesPlatform(name: string): boolean;
+}
+
+interface NameMatch {
+  readonly reading: NameReading;
+  readonly match: Match;
+}
+
+/**
+ * @param first what the name says
+ * @param platforms the numbers of the platforms
+ */
+export function findName(
+  index: MatchIndex,
+  name: string,
+  first: NameReading,
+  platforms: readonly number[],
+  context: NameContext,
+): NameMatch {
+  const find = (reading: NameReading): NameMatch => {
+    const games = context.forRegions(reading.regions);
+    const match = findMatches(index, reading, platforms, games);
+    return { reading, match: withoutFarYear(match, reading.year, games) };
+  };
+  const hasLetters = (game: number, letters: string) =>
+    context
+      .forRegions([])
+      .titles(game)
+      .some((title) => wordsOf(title).join('').includes(letters));
+  let best = find(first);
+  let last = best;
+  let rest = name;
+  for (let count = 0; count < MOST_EXTENSIONS; count++) {
+    const found = best.match.found?.game;
+    const split = splitExtension(rest);
+    if (split === undefined || (found !== undefined && hasLetters(found, split.extension))) break;
+    rest = split.rest;
+    last = find(readName(rest));
+    if (last.match.found !== undefined) return last;
+    if (found === undefined && last.match.candidates.length > 0) best = last;
+  }
+  if (best.match.found !== undefined || best.reading.isHack) return best;
+  const { title, regions, disc, serial } = last.reading;
+  for (const guess of guessNames(title, context.namesPlatform)) {
+    const read = readName(guess.name);
+    const other = find({
+      ...read,
+      regions: [...new Set([...regions, ...guess.regions, ...read.regions])],
+      year: guess.year ?? first.year,
+      disc: disc ?? read.disc,
+      serial: serial ?? read.serial,
+      isGuess: true,
+    });
+    const { found, candidates } = other.match;
+    if (found !== undefined && candidates.every(({ kind }) => kind === 'part')) return other;
+    if (best.match.candidates.length === 0)
+      best = { ...best, match: { ...other.match, found: undefined } };
+  }
+  // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
+  const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
+  if (best.match.candidates.length > 0 || unnumbered === title) return best;
+  const { found: other } = find({ ...readName(unnumbered), isGuess: true }).match;
+  const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
+  return { ...best, match: { found: undefined, candidates } };
+}
+
+/** A match whose only game was released in quite another year is a candidate. */
+function withoutFarYear(match: Match, year: number | null, facts: GameFacts): Match {
+  const { found, candidates } = match;
+  if (found === undefined || candidates.length > 0 || year === null) return match;
+  const released = facts.releaseYear(found.game) ?? year;
+  if (Math.abs(released - year) <= MOST_YEARS_APART) return match;
+  return { found: undefined, candidates: [found] };
+}
