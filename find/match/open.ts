@@ -1,6 +1,5 @@
 /**
- * The index of `/match`, `index/match.bin`: for the forms of each title a hash, by which the proxy finds the
- * games that a name may mean. What it finds it compares with the titles themselves, so that two forms
+ * The file of forms: for the forms of each title a hash, by which the games are found that a name may mean. What it finds it compares with the titles themselves, so that two forms
  * with one hash never give a wrong answer.
  *
  * Each list has an entry for each form of each game. The entries of a platform come one after another, in
@@ -8,11 +7,9 @@
  */
 import { firstIndex } from '../../lib/columns/arrays.ts';
 import { onesIn } from '../../lib/columns/bits.ts';
-import { checkStarts, damaged, openColumns } from '../../lib/columns/container.ts';
-import { checkPostings } from '../../lib/format/index/checks.ts';
-import type { PlatformEntry } from '../../lib/format/index/record-index.ts';
-import { MATCH_INDEX } from '../../lib/format/layout.ts';
-import { openPostings, type Postings } from '../search/open.ts';
+import { checkStarts, damaged } from '../../lib/columns/checks.ts';
+import type { ColumnFile } from '../../lib/columns/container.ts';
+import { checkPostings, openPostings, type Postings } from '../../lib/columns/postings.ts';
 import { MATCH_RULES } from './forms.ts';
 
 /** Some forms of all games. */
@@ -108,19 +105,15 @@ export function findKeys(
 }
 
 /**
- * @param contentOf returns the content of a file of the index by its name
+ * Opens the file of forms. {@link checkMatch} checks its values.
  * @param platforms how many platforms there are
- * @throws Error that names what is damaged, or says that the index was made by other rules
+ * @throws Error that names what is damaged, or says that the file was made by other rules
  */
-export function openMatchIndex(
-  contentOf: (name: string) => Uint8Array,
-  platforms: number,
-): MatchIndex {
-  const column = openColumns(contentOf(MATCH_INDEX), MATCH_INDEX);
+export function openMatch({ name: file, column }: ColumnFile, platforms: number): MatchIndex {
   const [rules] = column('rules', 'u32', 1);
   if (rules !== MATCH_RULES) {
     throw new Error(
-      `${MATCH_INDEX} has version ${rules} of the rules for titles; this program has version ${MATCH_RULES}. Generate again with this program.`,
+      `${file} has version ${rules} of the rules for titles; this program has version ${MATCH_RULES}. Generate again with this program.`,
     );
   }
   const [loose, words, parts] = FORM_LISTS.map((name): FormList => {
@@ -139,26 +132,32 @@ export function openMatchIndex(
 
 /**
  * Checks all values that a match relies on. The time grows linearly with the index.
+ * @param file the name of the file
  * @throws Error that names the first fault
  */
-export function checkMatchIndex(index: MatchIndex, platforms: readonly PlatformRange[]): void {
+export function checkMatch(
+  index: MatchIndex,
+  platforms: readonly PlatformRange[],
+  file: string,
+): void {
   const games = platforms.reduce((sum, platform) => sum + platform.games, 0);
   for (const name of FORM_LISTS) {
     const { start, key, game } = index[name];
-    checkStarts(start, key.length, MATCH_INDEX, `${name}.start`);
+    checkStarts(start, key.length, file, `${name}.start`);
     for (const [platform, { firstGame: first, games: count }] of platforms.entries())
       for (let at = start[platform]; at < start[platform + 1]; at++) {
         const isInOrder = at === start[platform] || key[at] >= key[at - 1];
         if (!isInOrder || game[at] < first || game[at] >= first + count)
-          throw damaged(
-            MATCH_INDEX,
-            `entry ${at} of "${name}" is out of order or of another platform`,
-          );
+          throw damaged(file, `entry ${at} of "${name}" is out of order or of another platform`);
       }
   }
-  checkPostings(index.gameIds, games, MATCH_INDEX, 'gameIds');
-  checkPostings(index.platformIds, platforms.length, MATCH_INDEX, 'platformIds');
+  checkPostings(index.gameIds, games, file, 'gameIds');
+  checkPostings(index.platformIds, platforms.length, file, 'platformIds');
 }
 
 /** What the check needs of each platform. */
-type PlatformRange = Pick<PlatformEntry, 'firstGame' | 'games'>;
+interface PlatformRange {
+  /** The number of its first game, and how many games it has. */
+  readonly firstGame: number;
+  readonly games: number;
+}

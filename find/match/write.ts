@@ -1,11 +1,4 @@
-/** Makes the columns of `index/match.bin`, in which the proxy finds the games of file names. */
-
-import type { AddForm } from '../../generator/reuse/stored-generation.ts';
-import { idOf } from '../../generator/rows/ids.ts';
-import type { GameNumber, PlatformNumber } from '../../generator/rows/numbers.ts';
-import { makePostings } from '../../generator/write/indexes.ts';
-import type { WriteSource } from '../../generator/write/packs.ts';
-import type { Column } from '../../lib/columns/columns.ts';
+/** Makes the file by which the games of file names are found. What an earlier run wrote is read by this file alone. */
 import {
   columnOf,
   group,
@@ -14,45 +7,60 @@ import {
   numbersOf,
   through,
 } from '../../lib/columns/columns.ts';
-import { textOfId } from '../../lib/format/index/ids.ts';
+import type { ColumnFile } from '../../lib/columns/container.ts';
+import { makePostings } from '../../lib/columns/postings.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from './forms.ts';
 import type { FormList, MatchIndex } from './open.ts';
-import { FORM_LISTS, hashForm, hashWords, lettersOf, looseKey } from './open.ts';
+import { FORM_LISTS, hashForm, hashWords, lettersOf, looseKey, openMatch } from './open.ts';
 
-/** Collects the forms of the titles of games, which are added in title order. */
-export function makeForms(source: WriteSource) {
-  const { numbering, externalIds, stored } = source;
-  let addStored: ((game: number, add: AddForm) => void) | undefined;
+/** The ids that other sources have given, as `source:value`, with the numbers of games or platforms, ascending. */
+export interface OtherIds {
+  readonly ofGames: ReadonlyMap<string, readonly number[]>;
+  readonly ofPlatforms: ReadonlyMap<string, readonly number[]>;
+}
+
+/** @param list the index of a list of forms */
+type AddForm = (list: number, key: number, letters: number) => void;
+
+/**
+ * Collects the forms of the titles of games. Those of a platform are added in the order of their numbers.
+ * @param firstGame for each platform, the number of its first game, and at the end that of all games
+ * @param earlier the forms that were written of an earlier catalogue, and how many platforms and games it has
+ */
+export function makeForms(
+  firstGame: Uint32Array,
+  earlier:
+    | { readonly file: () => ColumnFile; readonly platforms: number; readonly games: number }
+    | undefined,
+) {
+  let addEarlier: ((game: number, add: AddForm) => void) | undefined;
   const lists = FORM_LISTS.map(() => makeFormList());
   const [loose, words, parts] = lists;
   return {
-    /** Adds the stored forms of a game. @param number of the stored game */
-    copy(game: GameNumber, number: number): void {
-      addStored ??= stored?.forms();
-      addStored?.(number, (list, key, letters) => lists[list].add(key, game, letters));
+    /** Adds the forms that a game had in the earlier catalogue. @param before its number there */
+    copy(game: number, before: number): void {
+      if (earlier === undefined) throw new Error('There is no earlier file of forms.');
+      addEarlier ??= readForms(earlier.file(), earlier.platforms, earlier.games);
+      addEarlier(before, (list, key, letters) => lists[list].add(key, game, letters));
     },
     /** Adds the forms of one title of a game. */
-    add(
-      game: GameNumber,
-      title: string,
-      wordsOfTitle: readonly string[],
-      slugOf?: () => string,
-    ): void {
+    add(game: number, title: string, wordsOfTitle: readonly string[], slugOf?: () => string): void {
       const forms = looseFormsOf(title, slugOf, wordsOfTitle);
       for (const form of forms.loose) loose.add(looseKey(form), game, lettersOf(form));
       for (const list of forms.lists) if (list.length > 1) words.add(hashWords(list), game, 0);
       const { heads, tails } = partsOf(title, wordsOfTitle);
       for (const part of [...heads, ...tails]) parts.add(hashForm(part), game, 0);
     },
-    columns() {
-      const { letters: _, ...wordList } = words.inOrder(numbering.firstGame);
-      const { letters: __, ...partList } = parts.inOrder(numbering.firstGame);
+    /** Makes the columns of all games. */
+    finish(ids: OtherIds): object {
+      const { letters: _, ...wordList } = words.inOrder(firstGame);
+      const { letters: __, ...partList } = parts.inOrder(firstGame);
       const index: MatchIndex = {
-        loose: loose.inOrder(numbering.firstGame),
+        loose: loose.inOrder(firstGame),
         words: wordList,
         parts: partList,
-        gameIds: makePostings(numbersById(source)),
-        platformIds: makePostings(externalIds.ofPlatforms),
+        gameIds: makePostings(ids.ofGames),
+        platformIds: makePostings(ids.ofPlatforms),
       };
       const rules = Uint32Array.of(MATCH_RULES);
       return { rules, ...index };
@@ -60,20 +68,25 @@ export function makeForms(source: WriteSource) {
   };
 }
 
-/** For each id of another source, the numbers of the games that have it, in ascending order. */
-function numbersById({ games, numbering, externalIds: { ofGames } }: WriteSource) {
-  const numbers = new Map<string, number>();
-  if (ofGames.size > 0)
-    numbering.itemOfGame.forEach((item, number) => {
-      numbers.set(textOfId(idOf(games.ids, item)), number);
-    });
-  const found = new Map<string, number[]>();
-  for (const [key, ids] of ofGames)
-    found.set(
-      key,
-      ids.flatMap((id) => numbers.get(id) ?? []).sort((a, b) => a - b),
-    );
-  return found;
+/** @returns a function that adds the forms of a game */
+function readForms(
+  file: ColumnFile,
+  platforms: number,
+  games: number,
+): (game: number, add: AddForm) => void {
+  const index = openMatch(file, platforms);
+  const lists = FORM_LISTS.map((name) => ({
+    letters: undefined,
+    ...index[name],
+    ofGames: group<number, number, number>(columnOf(index[name].game), games),
+  }));
+  return (game, add) => {
+    for (const [list, { key, letters, ofGames }] of lists.entries()) {
+      const { start, members } = ofGames;
+      for (let at = start[game]; at < start[game + 1]; at++)
+        add(list, key[members[at]], letters?.[members[at]] ?? 0);
+    }
+  };
 }
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
@@ -92,11 +105,9 @@ function makeFormList() {
       letters.add(lettersOfForm);
     },
     /** @param firstGame for each platform, the number of its first game, and at the end that of all games */
-    inOrder(
-      firstGame: Column<PlatformNumber, GameNumber>,
-    ): FormList & { readonly letters: Uint32Array } {
+    inOrder(firstGame: Uint32Array): FormList & { readonly letters: Uint32Array } {
       const all = { key: keys.all(), game: games.all(), letters: letters.all() };
-      const platformOfGame = numbersOf(groupsOf(firstGame));
+      const platformOfGame = numbersOf(groupsOf(columnOf(firstGame)));
       let order: Uint32Array = Uint32Array.from(all.key.keys());
       /** Sorts by a value; entries with the same one keep their order. @returns where those of each value start */
       const sortBy = (partOf: (entry: number) => number, values: number): Uint32Array => {

@@ -2,7 +2,7 @@
  * Ids that others have given to games: hashes of files, serials, numbers in other databases. One rule of
  * spelling per source serves the table `game_ids` and the parameter `ids`.
  */
-import { entriesAt, findText, type Postings } from '../search/open.ts';
+import { entriesAt, findText, type Postings } from '../../lib/columns/postings.ts';
 
 const HASHES = /^(?:crc32|md5|sha1|sha256)$/;
 /** Some catalogues add the market, SLES-12345/ANZ, or have the id of a download, JP0425-NPJH50276_00-0001000200030004. */

@@ -4,9 +4,8 @@
  * means a platform that is only similar.
  */
 
-import type { RecordIndex } from '../../lib/format/index/record-index.ts';
+import type { Postings } from '../../lib/columns/postings.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
-import type { Postings } from '../search/open.ts';
 import { foldCase } from '../text/words.ts';
 import { numbersWithId } from './external-ids.ts';
 import { platformKey, platformKeys, withoutQualifier } from './platform-keys.ts';
@@ -52,8 +51,17 @@ const ROWS = PLATFORM_ROWS.map(({ names, others }) => ({
   others: others.map(withKey),
 }));
 
-/** @param ids the table `platform_ids` */
-export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): PlatformNames {
+/** A platform of the catalogue. Its number is its index. */
+interface NamedPlatform {
+  readonly slug: string;
+  readonly name: string;
+}
+
+/** @param ids the ids that other sources have given to platforms, with their numbers */
+export function makePlatformNames(
+  platforms: readonly NamedPlatform[],
+  ids?: Postings,
+): PlatformNames {
   const bySlug = Map.groupBy(platforms.keys(), (number) => foldCase(platforms[number].slug));
   const own = platforms.map(({ slug, name }) => {
     const short = withoutQualifier(name);

@@ -6,7 +6,6 @@
  * GoodTools (letters such as U, E, J), MAME (Euro, US), and the codes of ScreenScraper that ES-DE uses
  * (wor, jp, ame, cus). Where a letter means two regions, GoodTools decides.
  */
-import { findText, type Postings } from '../search/open.ts';
 import { foldCase } from '../text/words.ts';
 
 /** For each region, the name that No-Intro and Redump use, then its tags. */
@@ -41,23 +40,11 @@ const NAMES = new Map(
 const CANONICAL = new Map(REGIONS.map(([name]) => [foldCase(name), name]));
 
 /** All names of the region that a text names, folded by `foldCase`; the most usual first. Case is ignored. */
-function namesOfRegion(text: string): readonly string[] {
+export function namesOfRegion(text: string): readonly string[] {
   return NAMES.get(foldCase(text)) ?? [];
 }
 
 /** The usual name of the region that a text names, such as "USA" for "u"; undefined if it names none. */
 export function regionOf(text: string): string | undefined {
   return CANONICAL.get(namesOfRegion(text)[0] ?? '');
-}
-
-/**
- * The indexes of the regions that a text names: of the one with this name, otherwise of all that the
- * catalogue writes in other ways.
- */
-export function findRegions(regions: Postings, text: string): number[] {
-  const found = findText(regions, foldCase(text));
-  if (found >= 0) return [found];
-  return namesOfRegion(text)
-    .map((name) => findText(regions, name))
-    .filter((at) => at >= 0);
 }

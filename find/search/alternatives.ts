@@ -4,10 +4,11 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { VariantNumber } from '../../lib/columns/numbers.ts';
+import { entriesAt, findPrefix, findText } from '../../lib/columns/postings.ts';
 import { equalPrefixes, equalWords, isNumeral } from '../text/equal-words.ts';
 import { isScriptWithoutSpaces } from '../text/words.ts';
-import { entriesAt, findPrefix, findText, LONGEST_ENDING, type SearchIndex } from './open.ts';
+import type { VariantNumber } from './open.ts';
+import { LONGEST_ENDING, type SearchIndex } from './open.ts';
 import type { Phrase, PhraseAlternative, Phrases } from './phrases.ts';
 import { EMPTY, isEmpty, kept, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';

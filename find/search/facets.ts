@@ -1,15 +1,22 @@
 /**
- * Counts, for a set of games, how many have each value of a facet. A game has one platform, year and text
- * of genres, so these are counted in one pass over the set; regions and types are intersected with it.
+ * Counts, for a set of games, how many have each value of a facet. A game has one platform, year and value of a
+ * column of its own, so these are counted in one pass over the set; the values of covers are intersected with it.
  */
 
 import { lowestBit } from '../../lib/columns/bits.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
-import type { PlatformEntry, RecordIndex } from '../../lib/format/index/record-index.ts';
-import { entriesAt, type Postings, type SearchIndex, textAt, textCount } from './open.ts';
+import { entriesAt, type Postings, textCount, textsIn } from '../../lib/columns/postings.ts';
+import type { SearchedGames, SearchIndex } from './open.ts';
 import type { FacetName } from './query.ts';
 import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
+import {
+  type FilterList,
+  forEachFilter,
+  rowOf,
+  VALUE_FACETS,
+  type ValueFilter,
+} from './value-filters.ts';
 
 export interface ValueCount {
   /** A slug, a year, or a text in lower case. */
@@ -22,45 +29,60 @@ export type CountFacet = (name: FacetName, ranks: NumberSet<Rank>) => ValueCount
 
 export function makeFacetCounter(
   index: SearchIndex,
-  { platforms, games: { rank } }: RecordIndex,
+  { platforms, games: { rank } }: SearchedGames,
   sets: PostingSets<Rank>,
 ): CountFacet {
-  const { games, years, yearOfRank } = index;
-  // Made when they are first needed, for each rank: its platform, and its text of genres.
+  const { years, yearOfRank } = index;
+  // Made when it is first needed, for each rank: its platform.
   let platformOfRank: Uint16Array | undefined;
-  let genresOfRank: Uint32Array | undefined;
-  let textsOfGenre: ReadonlyMap<string, readonly number[]> | undefined;
-
-  const perText = (list: 'regions' | 'types', ranks: NumberSet<Rank>) =>
-    Array.from({ length: textCount(index[list]) }, (_, at) => ({
-      value: textAt(index[list], at),
-      games: sets.sizeOfBoth(ranks, sets.ofTexts(list, at)),
-    }));
-
-  const counters: Readonly<Record<FacetName, (ranks: NumberSet<Rank>) => ValueCount[]>> = {
-    platform(ranks) {
+  const others = {
+    platform(ranks: NumberSet<Rank>) {
       platformOfRank ??= platformColumn(platforms, rank);
       const counts = count(platformOfRank, platforms.length, ranks);
       return platforms.map(({ slug }, platform) => ({ value: slug, games: counts[platform] }));
     },
-    region: (ranks) => perText('regions', ranks),
-    type: (ranks) => perText('types', ranks),
-    genre(ranks) {
-      const texts = textCount(index.genres);
-      textsOfGenre ??= groupByGenre(index.genres);
-      genresOfRank ??= genresColumn(index.genres, games);
-      const counts = count(genresOfRank, texts, ranks);
-      return Array.from(textsOfGenre, ([value, list]) => ({
-        value,
-        games: list.reduce((sum, at) => sum + counts[at], 0),
-      }));
-    },
-    year(ranks) {
+    year(ranks: NumberSet<Rank>) {
       const counts = count(yearOfRank, years.length, ranks);
       return Array.from(years, (year, at) => ({ value: String(year), games: counts[at] }));
     },
   };
+  const ofValues = forEachFilter((name) => {
+    const { of, list } = rowOf(name);
+    return of === 'cover'
+      ? makeSetCounter(index[list], list, sets)
+      : makeColumnCounter(index, name);
+  }, VALUE_FACETS);
+  const counters = { ...others, ...ofValues };
   return (name, ranks) => counters[name](ranks).filter(({ games: found }) => found > 0);
+}
+
+type Counter = (ranks: NumberSet<Rank>) => ValueCount[];
+
+/** Of values of which a game can have several. */
+function makeSetCounter(values: Postings, list: FilterList, sets: PostingSets<Rank>): Counter {
+  return (ranks) =>
+    textsIn(values).map((value, at) => ({
+      value,
+      games: sets.sizeOfBoth(ranks, sets.ofTexts(list, at)),
+    }));
+}
+
+/** Of values of which a game has at most one, which may be a list. */
+function makeColumnCounter(index: SearchIndex, name: ValueFilter): Counter {
+  const { list, finds } = rowOf(name);
+  const values = index[list];
+  // Made when they are first needed.
+  let valueOfRank: Uint32Array | undefined;
+  let parts: ReadonlyMap<string, readonly number[]> | undefined;
+  return (ranks) => {
+    valueOfRank ??= valueColumn(values, index.games);
+    parts ??= finds === 'part' ? groupByPart(values) : groupByValue(values);
+    const counts = count(valueOfRank, textCount(values), ranks);
+    return Array.from(parts, ([value, having]) => ({
+      value,
+      games: having.reduce((sum, at) => sum + counts[at], 0),
+    }));
+  };
 }
 
 /**
@@ -84,37 +106,39 @@ function count(
   return counts;
 }
 
-function platformColumn(platforms: readonly PlatformEntry[], rank: Uint32Array): Uint16Array {
+function platformColumn(platforms: SearchedGames['platforms'], rank: Uint32Array): Uint16Array {
   const column = new Uint16Array(rank.length);
   for (const [platform, { firstGame: first, games }] of platforms.entries())
     for (let game = first; game < first + games; game++) column[rank[game]] = platform;
   return column;
 }
 
-/** For each rank, the index of its text in `genres`, or the number of texts if it has none. */
-function genresColumn(genres: Postings, games: number): Uint32Array {
-  const texts = textCount(genres);
-  const column = new Uint32Array(games).fill(texts);
-  for (let at = 0; at < texts; at++) {
-    for (const rank of entriesAt(genres, at)) column[rank] = at;
+/** For each rank, the index of its value, or the number of values if it has none. */
+function valueColumn(values: Postings, games: number): Uint32Array {
+  const count = textCount(values);
+  const column = new Uint32Array(games).fill(count);
+  for (let at = 0; at < count; at++) {
+    for (const rank of entriesAt(values, at)) column[rank] = at;
   }
   return column;
 }
 
-/** For each single genre, the texts of genres that contain it: as the filter `genre` finds them. */
-function groupByGenre(genres: Postings): Map<string, number[]> {
-  const parts = Array.from({ length: textCount(genres) }, (_, at) =>
-    textAt(genres, at)
-      .split(',')
-      .map((part) => ({ genre: part.trim(), at })),
+function groupByValue(values: Postings): Map<string, number[]> {
+  return new Map(textsIn(values).map((value, at) => [value, [at]]));
+}
+
+/** For each part of values that are lists, the values that contain it: as the filter finds them. */
+function groupByPart(values: Postings): Map<string, number[]> {
+  const parts = textsIn(values).flatMap((value, at) =>
+    value.split(',').map((part) => ({ text: part.trim(), at })),
   );
-  const exact = Map.groupBy(parts.flat(), ({ genre }) => genre);
+  const exact = Map.groupBy(parts, ({ text }) => text);
   exact.delete('');
   const all = [...exact];
   return new Map(
-    all.map(([genre]) => {
-      const containing = all.filter(([other]) => other.includes(genre));
-      return [genre, [...new Set(containing.flatMap(([, found]) => found.map(({ at }) => at)))]];
+    all.map(([text]) => {
+      const containing = all.filter(([other]) => other.includes(text));
+      return [text, [...new Set(containing.flatMap(([, found]) => found.map(({ at }) => at)))]];
     }),
   );
 }

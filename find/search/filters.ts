@@ -2,38 +2,39 @@
 
 import { firstIndex } from '../../lib/columns/arrays.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
-import type { RecordIndex } from '../../lib/format/index/record-index.ts';
+import { entriesAt, findText, textsIn } from '../../lib/columns/postings.ts';
+import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
-import { findRegions } from '../names/regions.ts';
 import { foldCase } from '../text/words.ts';
-import { entriesAt, findText, type SearchIndex, textAt, textCount } from './open.ts';
+import type { FilterIndex, SearchedGames, SearchIndex } from './open.ts';
 import type { FacetName, Query, Years } from './query.ts';
-import { EMPTY, everyNumber, type NumberSet } from './sets/number-set.ts';
+import { everyNumber, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 import type { RankOrder } from './sets/rank-order.ts';
+import { type FilterList, rowOf, VALUE_FILTER_NAMES, type ValueFilter } from './value-filters.ts';
 
 export class Filters {
   /** Every game. */
   readonly all: NumberSet<Rank>;
   private readonly index: SearchIndex;
-  private readonly records: RecordIndex;
+  private readonly catalogue: SearchedGames;
   private readonly platformNames: PlatformNames;
   private readonly ranks: PostingSets<Rank>;
   private readonly byYear: RankOrder;
-  /** Made by the first query with a genre. */
-  private genres: readonly string[] | undefined;
+  /** The values of lists that are searched by part, made by the first query that does so. */
+  private readonly texts = new Map<FilterList, readonly string[]>();
 
   /** @param byYear the order of `year_asc` */
   constructor(
     index: SearchIndex,
-    records: RecordIndex,
+    catalogue: SearchedGames,
     platformNames: PlatformNames,
     ranks: PostingSets<Rank>,
     byYear: RankOrder,
   ) {
     this.all = everyNumber(index.games);
     this.index = index;
-    this.records = records;
+    this.catalogue = catalogue;
     this.platformNames = platformNames;
     this.ranks = ranks;
     this.byYear = byYear;
@@ -41,12 +42,13 @@ export class Filters {
 
   /** One set for each filter of a query. @param except a filter to ignore */
   of(query: Query, except?: FacetName): NumberSet<Rank>[] {
-    const { platform, region, type, genre, year, has_cover: hasCover } = query;
+    const { platform, year, has_cover: hasCover } = query;
     const found: NumberSet<Rank>[] = [];
     if (platform !== undefined && except !== 'platform') found.push(this.onNamed(platform));
-    if (region !== undefined && except !== 'region') found.push(this.withRegion(region));
-    if (type !== undefined && except !== 'type') found.push(this.withType(type));
-    if (genre !== undefined && except !== 'genre') found.push(this.withGenre(genre));
+    for (const name of VALUE_FILTER_NAMES) {
+      const text = query[name];
+      if (text !== undefined && except !== name) found.push(this.withValue(name, text));
+    }
     if (year !== undefined && except !== 'year') found.push(this.withYear(year));
     if (hasCover !== undefined) found.push(this.withFront(hasCover));
     return found;
@@ -61,20 +63,18 @@ export class Filters {
   onPlatforms(numbers: readonly number[]): NumberSet<Rank> {
     // A platform's games are numbered in title order, so their ranks ascend.
     const lists = numbers.map((number) => {
-      const { firstGame, games: count } = this.records.platforms[number];
-      return this.records.games.rank.subarray(firstGame, firstGame + count);
+      const { firstGame, games: count } = this.catalogue.platforms[number];
+      return this.catalogue.games.rank.subarray(firstGame, firstGame + count);
     });
     return lists.length === 1 ? { list: lists[0] } : this.ranks.union(lists);
   }
 
-  private withType(value: string): NumberSet<Rank> {
-    const found = findText(this.index.types, foldCase(value));
-    return found < 0 ? EMPTY : this.ranks.ofTexts('types', found);
-  }
-
-  private withRegion(value: string): NumberSet<Rank> {
-    const found = findRegions(this.index.regions, value);
-    return this.ranks.unite(found.map((at) => this.ranks.ofTexts('regions', at)));
+  /** The games with a value that a text means. */
+  private withValue(name: ValueFilter, text: string): NumberSet<Rank> {
+    const { list, finds } = rowOf(name);
+    if (finds === 'part') return this.withPart(list, text);
+    const found = findValues(this.index, name, text);
+    return this.ranks.unite(found.map((at) => this.ranks.ofTexts(list, at)));
   }
 
   private withYear([from, to]: Years): NumberSet<Rank> {
@@ -90,18 +90,34 @@ export class Filters {
   }
 
   private withFront(isWanted: boolean): NumberSet<Rank> {
-    const fronts = this.withType('front');
+    const fronts = this.withValue('type', 'front');
     return isWanted ? fronts : this.ranks.subtract(this.all, this.ranks.toBits(fronts).bits);
   }
 
-  private withGenre(part: string): NumberSet<Rank> {
-    const { genres } = this.index;
+  private withPart(list: FilterList, part: string): NumberSet<Rank> {
+    const values = this.index[list];
     const folded = foldCase(part);
-    return this.ranks.ofLists(`genre ${folded}`, () => {
-      this.genres ??= Array.from({ length: textCount(genres) }, (_, at) => textAt(genres, at));
-      return this.genres.flatMap((text, at) =>
-        text.includes(folded) ? [entriesAt(genres, at)] : [],
-      );
-    });
+    return this.ranks.ofLists(`${list} ${folded}`, () =>
+      this.textsOf(list).flatMap((text, at) =>
+        text.includes(folded) ? [entriesAt(values, at)] : [],
+      ),
+    );
   }
+
+  private textsOf(list: FilterList): readonly string[] {
+    return getOrAdd(this.texts, list, () => textsIn(this.index[list]));
+  }
+}
+
+/**
+ * The indexes of the values that a text means: of the one that it is, in any case, otherwise of all that have
+ * another name for the same.
+ */
+export function findValues(index: FilterIndex, name: ValueFilter, text: string): number[] {
+  const { list, otherNames } = rowOf(name);
+  const found = findText(index[list], foldCase(text));
+  if (found >= 0) return [found];
+  return (otherNames?.(text) ?? [])
+    .map((other) => findText(index[list], other))
+    .filter((at) => at >= 0);
 }

@@ -8,11 +8,10 @@
  * tenths of a second with this many titles.
  */
 import type { Rank } from '../../lib/columns/numbers.ts';
-import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { type CountFacet, makeFacetCounter, type ValueCount } from './facets.ts';
 import { Filters } from './filters.ts';
-import type { SearchIndex } from './open.ts';
+import type { SearchedGames, SearchIndex } from './open.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step } from './query.ts';
 import { addTo, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
@@ -52,16 +51,22 @@ export class Search {
   constructor(
     index: SearchIndex,
     prepared: PreparedSearch,
-    records: RecordIndex,
+    catalogue: SearchedGames,
     platformNames: PlatformNames,
   ) {
     this.orders = prepared.orders;
     this.ranks = new PostingSets<Rank>(index, index.games, new QueryMemory());
-    this.filters = new Filters(index, records, platformNames, this.ranks, prepared.orders.year_asc);
+    this.filters = new Filters(
+      index,
+      catalogue,
+      platformNames,
+      this.ranks,
+      prepared.orders.year_asc,
+    );
     this.titles = new TitleMatcher(index, prepared, platformNames, this.ranks, (numbers) =>
       this.filters.onPlatforms(numbers),
     );
-    this.countFacet = makeFacetCounter(index, records, this.ranks);
+    this.countFacet = makeFacetCounter(index, catalogue, this.ranks);
   }
 
   /** Finds at most `count` hits, after skipping the first `start`. */

@@ -5,9 +5,8 @@
  */
 
 import { firstIndex } from '../../lib/columns/arrays.ts';
-import type { VariantNumber } from '../../lib/columns/numbers.ts';
 import { isSingle } from './alternatives.ts';
-import type { WordIndex } from './open.ts';
+import type { VariantNumber, WordIndex } from './open.ts';
 import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
 import { isEmpty, type NumberSet } from './sets/number-set.ts';

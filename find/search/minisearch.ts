@@ -2,8 +2,8 @@
  * Writes `search.json`, an index in MiniSearch's serialised form, straight from the postings. MiniSearch
  * itself would produce the same bytes, but would take a gigabyte of memory for 300,000 titles.
  */
-import type { Postings } from './open.ts';
-import { entriesAt, textAt, textCount } from './open.ts';
+import type { Postings } from '../../lib/columns/postings.ts';
+import { entriesAt, textAt, textCount } from '../../lib/columns/postings.ts';
 
 const SERIALIZATION_VERSION = 2;
 

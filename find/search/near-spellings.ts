@@ -11,7 +11,7 @@
  */
 import { firstIndex, sharedZeros } from '../../lib/columns/arrays.ts';
 import { onesIn } from '../../lib/columns/bits.ts';
-import { type Postings, textCount } from './open.ts';
+import { type Postings, textCount } from '../../lib/columns/postings.ts';
 import { sortByKey } from './sets/rank-order.ts';
 
 /** The words of the index by their length, in memory that threads share. */

@@ -11,9 +11,13 @@
  * of games, or numbers of variants.
  */
 
-import { firstIndex } from '../../lib/columns/arrays.ts';
-import { type ColumnReader, openColumns } from '../../lib/columns/container.ts';
-import { FILTER_INDEX, WORD_INDEX } from '../../lib/format/layout.ts';
+import type { ColumnFile } from '../../lib/columns/container.ts';
+import type { GameNumber, In, Lookup, Rank } from '../../lib/columns/numbers.ts';
+import { openPostings, type Postings } from '../../lib/columns/postings.ts';
+import { type FilterList, rowOf, VALUE_FILTER_NAMES } from './value-filters.ts';
+
+/** The number of a variant of a title, a list of words under which its game is found. */
+export type VariantNumber = In<'number of a variant'>;
 
 /** The words of every variant, in order. */
 export interface VariantWords {
@@ -26,18 +30,7 @@ export interface VariantWords {
   readonly start: Uint32Array;
 }
 
-/** Texts in ascending order of their code units, each with ascending entries: ranks or variants. */
-export interface Postings {
-  readonly text: Uint16Array;
-  /** Where each text starts, and at the end the length of `text`. */
-  readonly textStart: Uint32Array;
-  /** The entries of all texts. */
-  readonly entries: Uint32Array;
-  /** Where the entries of each text start, and at the end their number. */
-  readonly entriesStart: Uint32Array;
-}
-
-/** The columns of `index/words.bin`, which change with a title, a path, or the number of games. */
+/** The columns of the file of words, which change with a title, a path, or the number of games. */
 export interface WordIndex {
   /** Every word of the variants, each with the variants that have it. */
   readonly words: Postings;
@@ -56,16 +49,21 @@ export interface WordIndex {
   readonly variantsByWords: Uint32Array;
 }
 
-/** The columns of `index/filters.bin`, which change with other values of games, and with covers. */
-export interface FilterIndex {
-  /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
-  readonly regions: Postings;
-  readonly types: Postings;
-  readonly genres: Postings;
+/**
+ * The columns of the file of filters, which change with other values of games, and with covers: for each list of
+ * `value-filters.ts`, the values in lower case with ranks.
+ */
+export interface FilterIndex extends Readonly<Record<FilterList, Postings>> {
   /** The distinct release years, ascending. */
   readonly years: Int32Array;
   /** For each rank, the index of its year in `years`, or `years.length` if it has none. */
   readonly yearOfRank: Uint16Array;
+}
+
+/** Both files of the search index. */
+export interface SearchFiles {
+  readonly words: ColumnFile;
+  readonly filters: ColumnFile;
 }
 
 export interface SearchIndex extends WordIndex, FilterIndex {
@@ -73,26 +71,36 @@ export interface SearchIndex extends WordIndex, FilterIndex {
   readonly games: number;
 }
 
+/** What a search needs to know of the games besides its index. */
+export interface SearchedGames {
+  readonly platforms: readonly {
+    readonly slug: string;
+    /** The number of the platform's first game, and how many games it has: numbers ascend with ranks. */
+    readonly firstGame: number;
+    readonly games: number;
+  }[];
+  readonly games: {
+    readonly rank: Lookup<GameNumber, Rank>;
+    readonly gameOfRank: Lookup<Rank, GameNumber>;
+    /** For each game, the number of its first cover, and at the end how many covers there are. */
+    readonly firstCover: Uint32Array;
+  };
+}
+
 /** How many characters (code points) an ending has at most. */
 export const LONGEST_ENDING = 100;
 
 /**
- * Opens both files of the search index.
- * @param contentOf returns the content of a file by its name
+ * Opens the search index. `check.ts` checks its values.
  * @param games how many games there are
  * @throws Error that names what is damaged
  */
-export function openSearchIndex(
-  contentOf: (name: string) => Uint8Array,
-  games: number,
-): SearchIndex {
-  const words = openWordIndex(contentOf(WORD_INDEX), games);
-  return { games, ...words, ...openFilterIndex(contentOf(FILTER_INDEX), games) };
+export function openSearch(files: SearchFiles, games: number): SearchIndex {
+  return { games, ...openWords(files.words, games), ...openFilters(files.filters, games) };
 }
 
 /** @throws Error that names what is damaged */
-export function openWordIndex(content: Uint8Array, games: number): WordIndex {
-  const column = openColumns(content, WORD_INDEX);
+export function openWords({ column }: ColumnFile, games: number): WordIndex {
   const rankOfFurther = column('rankOfFurther', 'u32');
   const variants = games + rankOfFurther.length;
   const start = column('variants.start', 'u32', variants + 1);
@@ -107,89 +115,14 @@ export function openWordIndex(content: Uint8Array, games: number): WordIndex {
 }
 
 /** @throws Error that names what is damaged */
-function openFilterIndex(content: Uint8Array, games: number): FilterIndex {
-  const column = openColumns(content, FILTER_INDEX);
+function openFilters({ column }: ColumnFile, games: number): FilterIndex {
+  const lists = VALUE_FILTER_NAMES.map((name) => {
+    const { list } = rowOf(name);
+    return [list, openPostings(column, list)] as const;
+  });
   return {
-    regions: openPostings(column, 'regions'),
-    types: openPostings(column, 'types'),
-    genres: openPostings(column, 'genres'),
+    ...(Object.fromEntries(lists) as Record<FilterList, Postings>),
     years: column('years', 'i32'),
     yearOfRank: column('yearOfRank', 'u16', games),
   };
-}
-
-/** @throws Error that names what is damaged */
-export function openPostings(column: ColumnReader, name: string): Postings {
-  const textStart = column(`${name}.textStart`, 'u32');
-  const entriesStart = column(`${name}.entriesStart`, 'u32', textStart.length);
-  return {
-    text: column(`${name}.text`, 'u16', textStart.at(-1)),
-    textStart,
-    entries: column(`${name}.entries`, 'u32', entriesStart.at(-1)),
-    entriesStart,
-  };
-}
-
-export function textCount({ textStart }: Pick<Postings, 'textStart'>): number {
-  return textStart.length - 1;
-}
-
-/** The text at an index of a list. */
-export function textAt(
-  { text, textStart }: Pick<Postings, 'text' | 'textStart'>,
-  index: number,
-): string {
-  const start = text.byteOffset + textStart[index] * text.BYTES_PER_ELEMENT;
-  const length = (textStart[index + 1] - textStart[index]) * text.BYTES_PER_ELEMENT;
-  return Buffer.from(text.buffer, start, length).toString('utf16le');
-}
-
-/**
- * The entries of the texts at the indexes from `from` (inclusive) to `to` (exclusive), as a view of the
- * column. By default those of one text, which ascend.
- */
-export function entriesAt(
-  { entries, entriesStart }: Postings,
-  from: number,
-  to = from + 1,
-): Uint32Array {
-  return entries.subarray(entriesStart[from], entriesStart[to]);
-}
-
-/** The index of a text in a list, or -1. */
-export function findText(list: Postings, wanted: string): number {
-  const index = lowerBound(list, wanted);
-  return index < textCount(list) && compareText(list, index, wanted) === 0 ? index : -1;
-}
-
-/** The range of indexes of the texts that begin with a prefix: `from` inclusive, `to` exclusive. */
-export function findPrefix(list: Postings, prefix: string): [from: number, to: number] {
-  const from = lowerBound(list, prefix);
-  const { length } = prefix;
-  const isAfter = (at: number) => compareText(list, at, prefix, length) > 0;
-  return [from, firstIndex(from, textCount(list), isAfter)];
-}
-
-function lowerBound(list: Postings, wanted: string): number {
-  return firstIndex(0, textCount(list), (at) => compareText(list, at, wanted) >= 0);
-}
-
-/**
- * Negative, zero or positive: compares the text at an index with another text by code units.
- * @param most how many code units of the text at the index count
- */
-export function compareText(
-  { text, textStart }: { readonly text: Uint8Array | Uint16Array; readonly textStart: Uint32Array },
-  index: number,
-  wanted: string,
-  most = Number.POSITIVE_INFINITY,
-): number {
-  const start = textStart[index];
-  const length = Math.min(textStart[index + 1] - start, most);
-  const shared = Math.min(length, wanted.length);
-  for (let i = 0; i < shared; i++) {
-    const difference = text[start + i] - wanted.charCodeAt(i);
-    if (difference !== 0) return difference;
-  }
-  return length - wanted.length;
 }

@@ -1,6 +1,7 @@
 /** Makes the pattern of a variant of a query: for each of its words, the alternatives. */
-import type { VariantNumber } from '../../lib/columns/numbers.ts';
+
 import type { Alternative, AlternativeFinder, WordPosition } from './alternatives.ts';
+import type { VariantNumber } from './open.ts';
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
 
 /** For each word of a query, by position, the alternatives for it and the words after it. */

@@ -2,8 +2,7 @@
 
 import { sharedZeros } from '../../lib/columns/arrays.ts';
 import { bitAt, lowestBit, setBit } from '../../lib/columns/bits.ts';
-import type { VariantNumber } from '../../lib/columns/numbers.ts';
-import type { VariantWords } from './open.ts';
+import type { VariantNumber, VariantWords } from './open.ts';
 import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 

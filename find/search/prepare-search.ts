@@ -3,10 +3,9 @@
  * threads share.
  */
 import { sharedZeros } from '../../lib/columns/arrays.ts';
-import { checkWords } from '../../lib/format/index/checks.ts';
-import type { RecordIndex } from '../../lib/format/index/record-index.ts';
+import { textAt } from '../../lib/columns/postings.ts';
 import { makeSpellingIndex, type SpellingIndex } from './near-spellings.ts';
-import { type SearchIndex, textAt } from './open.ts';
+import type { SearchedGames, SearchIndex } from './open.ts';
 import { makeWordPairs, type WordPairs } from './phrases.ts';
 import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 
@@ -24,19 +23,17 @@ export interface PreparedSearch extends PreparedWords {
 
 /**
  * @param sameWords what was prepared for an earlier generation that has the same words, and as many games
- * @throws Error that names what is damaged in the words of the index
  */
 export function prepareSearch(
   index: SearchIndex,
-  records: RecordIndex,
+  catalogue: SearchedGames,
   sameWords?: PreparedWords,
 ): PreparedSearch {
   const words = sameWords ?? prepareWords(index);
-  return { ...words, orders: makeRankOrders(records, index) };
+  return { ...words, orders: makeRankOrders(catalogue, index) };
 }
 
 function prepareWords(index: SearchIndex): PreparedWords {
-  checkWords(index);
   return {
     spellingIndex: makeSpellingIndex(index.words),
     pairs: makeWordPairs(index.variants),

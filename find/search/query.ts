@@ -1,10 +1,11 @@
 /** A query as the search engine gets it, and what the engine says about its hits. */
+import { VALUE_FACETS, type ValueFilter } from './value-filters.ts';
 
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'] as const;
 export type Sort = (typeof SORTS)[number];
 
 /** The filters whose values can be counted. A game passes one if any of its values matches. */
-export const FACETS = ['platform', 'region', 'type', 'genre', 'year'] as const;
+export const FACETS = ['platform', ...VALUE_FACETS, 'year'] as const;
 export type FacetName = (typeof FACETS)[number];
 
 /** The first and the last year of a range. */
@@ -13,7 +14,8 @@ export type Years = readonly [from: number, to: number];
 /** The steps that compare the text of a query with titles. The first that finds a game applies. */
 export type Step = 'exact' | 'near' | 'platform' | 'partial';
 
-export interface Query {
+/** With the text of each filter by a value. */
+export interface Query extends Readonly<Record<ValueFilter, string | undefined>> {
   /**
    * The variants of the text, from `queryVariantsOf`, each with at most MOST_WORDS words. Undefined without a
    * text: every title matches. A text without a word has no variant: no title matches.
@@ -21,9 +23,6 @@ export interface Query {
   readonly variants: readonly (readonly string[])[] | undefined;
   /** Slugs. */
   readonly platform: readonly string[] | undefined;
-  readonly region: string | undefined;
-  readonly type: string | undefined;
-  readonly genre: string | undefined;
   readonly year: Years | undefined;
   /** Whether a game must have an approved front, or none. */
   readonly has_cover: boolean | undefined;

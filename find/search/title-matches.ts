@@ -2,8 +2,10 @@
  * Finds the games whose titles match the text of a query. Up to four steps are tried, and the first that
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
+
 import { setBit } from '../../lib/columns/bits.ts';
-import type { Rank, VariantNumber } from '../../lib/columns/numbers.ts';
+import type { Rank } from '../../lib/columns/numbers.ts';
+import { textAt } from '../../lib/columns/postings.ts';
 import { remember } from '../../lib/program/remember.ts';
 import type { PlatformNames, PlatformRun } from '../names/platform-names.ts';
 import { isNumeral } from '../text/equal-words.ts';
@@ -11,7 +13,7 @@ import { nearSpellingDistance } from '../text/words.ts';
 import { AlternativeFinder } from './alternatives.ts';
 import { PatternMatcher } from './match-pattern.ts';
 import { type AmongWords, nearSpellings } from './near-spellings.ts';
-import { type SearchIndex, textAt } from './open.ts';
+import type { SearchIndex, VariantNumber } from './open.ts';
 import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';

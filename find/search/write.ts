@@ -1,67 +1,82 @@
 /**
- * Writes the words of all titles: `index/words.bin`, in which the proxy finds games, and those of the first
- * variants as `search.json`, which MiniSearch can load with `search-options.json`.
+ * Makes the file of words, in which a search finds games by their titles, and from it an index that MiniSearch can
+ * load. What an earlier run wrote is read by this file alone.
  */
-
-import type { Variants } from '../../generator/reuse/stored-generation.ts';
-import { at, type Rank } from '../../generator/rows/numbers.ts';
-import type { Output } from '../../generator/write/file-writer.ts';
-import { encodeTexts, makePostings } from '../../generator/write/indexes.ts';
-import type { WriteSource } from '../../generator/write/packs.ts';
 import { compareSlices } from '../../lib/columns/arrays.ts';
 import { columnOf, group, groupsOf, NumberList, numbersOf } from '../../lib/columns/columns.ts';
-import { encodeColumns } from '../../lib/columns/container.ts';
-import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
-import type { ManifestFile } from '../../lib/format/manifest.ts';
+import type { ColumnFile } from '../../lib/columns/container.ts';
+import { NONE } from '../../lib/columns/numbers.ts';
+import {
+  encodeTexts,
+  entriesAt,
+  makePostings,
+  type Postings,
+  textAt,
+  textCount,
+} from '../../lib/columns/postings.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { equals } from '../text/variants.ts';
 import { isScriptWithoutSpaces } from '../text/words.ts';
 import { encodeMiniSearch } from './minisearch.ts';
-import type { Postings, VariantWords, WordIndex } from './open.ts';
-import { entriesAt, LONGEST_ENDING, textAt, textCount } from './open.ts';
+import { LONGEST_ENDING, openWords, type VariantWords, type WordIndex } from './open.ts';
 
-/** Collects the words of games, which are added in title order. */
-export function makeWords(output: Output, source: WriteSource) {
-  const { platforms, games, stored } = source;
-  const { itemOfRank } = source.numbering;
+export interface WrittenWords {
+  readonly columns: WordIndex;
+  /** The text of `search.json`, in pieces. @param pathOf as for {@link encodeMiniSearch} */
+  miniSearch(pathOf: (rank: number) => string): Iterable<string>;
+}
+
+/** The words of a game, in the order of its variants. */
+interface Variants {
+  readonly variants: readonly (readonly number[])[];
+  /** Whether the last one is the words of the game's slug, and of none of its titles. */
+  readonly endsWithSlug: boolean;
+}
+
+/**
+ * Collects the words of games, which are added in title order.
+ * @param games how many there will be
+ * @param earlier the words that were written of an earlier catalogue, and how many games it has
+ */
+export function makeWords(
+  games: number,
+  earlier: { readonly file: () => ColumnFile; readonly games: number } | undefined,
+) {
   const table = makeTextTable();
-  let storedVariants: ((game: number) => Variants) | undefined;
+  let earlierVariants: ((rank: number) => Variants) | undefined;
   const words = new NumberList();
   const start = new NumberList();
   let end = 0;
   start.add(end);
   const further: (readonly number[])[] = [];
-  const rankOfFurther: Rank[] = [];
+  const rankOfFurther: number[] = [];
   const slugVariants: number[] = [];
   const addVariant = (variant: readonly number[]) => {
     for (const word of variant) words.add(word);
     end += variant.length;
     start.add(end);
   };
-  const addGame = (
-    rank: Rank,
-    [first = [], ...others]: readonly (readonly number[])[],
-    endsWithSlug: boolean,
-  ) => {
+  const addGame = (rank: number, { variants, endsWithSlug }: Variants) => {
+    const [first = [], ...others] = variants;
     addVariant(first);
     for (const variant of others) {
       further.push(variant);
       rankOfFurther.push(rank);
     }
-    if (endsWithSlug) slugVariants.push(itemOfRank.length + further.length - 1);
+    if (endsWithSlug) slugVariants.push(games + further.length - 1);
   };
   return {
-    /** Adds the stored words of a game. @param number of the stored game */
-    copy(rank: Rank, number: number): void {
-      storedVariants ??= stored?.variants(table.numberOf);
-      const found = storedVariants?.(number);
-      if (found !== undefined) addGame(rank, found.variants, found.endsWithSlug);
+    /** Adds the words that a game had in the earlier catalogue. @param before its rank there */
+    copy(rank: number, before: number): void {
+      if (earlier === undefined) throw new Error('There is no earlier file of words.');
+      earlierVariants ??= readVariants(earlier.file(), earlier.games, table.numberOf);
+      addGame(rank, earlierVariants(before));
     },
     /**
      * @param variants of the title and the alternative titles
      * @param ofSlug the words of the slug, if the game is found by them, too
      */
-    add(rank: Rank, variants: readonly string[][], ofSlug: string[] | undefined): void {
+    add(rank: number, variants: readonly string[][], ofSlug: string[] | undefined): void {
       // No variant but the first is empty, and no two are equal.
       const [first = [], ...others] = variants;
       const distinct = [first];
@@ -72,19 +87,19 @@ export function makeWords(output: Output, source: WriteSource) {
       };
       others.forEach(addNew);
       const endsWithSlug = ofSlug !== undefined && addNew(ofSlug);
-      addGame(
-        rank,
-        distinct.map((variant) => variant.map(table.numberOf)),
+      addGame(rank, {
+        variants: distinct.map((variant) => variant.map(table.numberOf)),
         endsWithSlug,
-      );
+      });
     },
-    async write(): Promise<ManifestFile[]> {
+    /** Makes the files of all games. */
+    finish(): WrittenWords {
       for (const variant of further) addVariant(variant);
       const { orderOf, sorted } = table.inOrder();
       const all: VariantWords = { words: words.all(), start: start.all() };
       for (let at = 0; at < end; at++) all.words[at] = orderOf[all.words[at]];
       const { postings, frequencies, distinct } = invert(sorted, all);
-      const index: WordIndex = {
+      const columns: WordIndex = {
         words: postings,
         endings: indexEndings(postings),
         variants: all,
@@ -92,16 +107,40 @@ export function makeWords(output: Output, source: WriteSource) {
         slugVariants: Uint32Array.from(slugVariants),
         variantsByWords: sortVariants(all),
       };
-      const pathOf = (rank: number) => {
-        const game = itemOfRank[at<Rank>(rank)];
-        return `${platforms[games.platform[game]].slug}/${games.slug(game)}`;
+      const ofTitles = distinct.subarray(0, games);
+      return {
+        columns,
+        miniSearch: (pathOf) => encodeMiniSearch(postings, frequencies, ofTitles, pathOf),
       };
-      const ofTitles = distinct.subarray(0, itemOfRank.length);
-      return [
-        await output.write(WORD_INDEX, encodeColumns(index)),
-        await output.write(MINISEARCH, encodeMiniSearch(postings, frequencies, ofTitles, pathOf)),
-      ];
     },
+  };
+}
+
+/** @returns a function that returns the variants of the game at a rank, with the numbers of words from `numberOf` */
+function readVariants(
+  file: ColumnFile,
+  games: number,
+  numberOf: (word: string) => number,
+): (rank: number) => Variants {
+  const { words: texts, variants, rankOfFurther, slugVariants } = openWords(file, games);
+  const { words, start } = variants;
+  const ofSlug = new Set(slugVariants);
+  const numbers = new Uint32Array(textCount(texts)).fill(NONE);
+  const furtherOf = new Map<number, number[]>();
+  rankOfFurther.forEach((rank, position) => {
+    getOrAdd(furtherOf, rank, () => []).push(games + position);
+  });
+  const wordsOf = (variant: number) =>
+    Array.from(words.subarray(start[variant], start[variant + 1]), (word) => {
+      if (numbers[word] === NONE) numbers[word] = numberOf(textAt(texts, word));
+      return numbers[word];
+    });
+  return (rank) => {
+    const further = furtherOf.get(rank) ?? [];
+    return {
+      variants: [rank, ...further].map(wordsOf),
+      endsWithSlug: ofSlug.has(further.at(-1) ?? -1),
+    };
   };
 }
 

@@ -1,8 +1,8 @@
 /** Columns that lead from one space of numbers to another. At run time, a column is a typed array. */
 
-import { NONE, type None } from '../../generator/rows/numbers.ts';
 import { firstIndexNear } from './arrays.ts';
 import type { StoredColumn } from './container.ts';
+import { NONE, type None } from './numbers.ts';
 
 /** For each number of one space, a number of another. */
 export type Column<From extends number, To extends number> = Iterable<To> & {

@@ -4,14 +4,12 @@
  * postings, have names with a dot: "words.text".
  *
  *   8 bytes   magic "CCCOLUMN"
- *   4 bytes   format version, little-endian
+ *   4 bytes   version of the format of the columns, little-endian: whoever uses the container chooses it
  *   4 bytes   length of the directory in bytes, little-endian
  *   directory JSON: {"name": {"type": "u32", "start": <byte>, "length": <entries>}, …}
  *   data      each column at the next multiple of 8; "start" counts from the start of the file
  */
-import { parseObject } from '../format/json/parse-file.ts';
-import { type Checked, isCount, oneOf, withMembers } from '../format/json/values.ts';
-import { FORMAT_VERSION } from '../format/layout.ts';
+import { damaged } from './checks.ts';
 
 const MAGIC = 'CCCOLUMN';
 const HEAD_BYTES = 16;
@@ -22,11 +20,19 @@ type ColumnTypes = { u8: Uint8Array; u16: Uint16Array; u32: Uint32Array; i32: In
 type TypeName = keyof ColumnTypes;
 export type StoredColumn = ColumnTypes[TypeName];
 export type Columns = Readonly<Record<string, StoredColumn>>;
-const isEntry = withMembers({
-  type: oneOf('u8', 'u16', 'u32', 'i32'),
-  start: isCount,
-  length: isCount,
-});
+
+/** What the directory says of a column. */
+interface Entry {
+  readonly type: TypeName;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** An open file: its columns, and its name for errors. */
+export interface ColumnFile {
+  readonly name: string;
+  readonly column: ColumnReader;
+}
 
 // A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
 if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
@@ -36,10 +42,11 @@ if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
 /**
  * The pieces of a columns file, which the caller writes one after another.
  * @param content columns and groups of columns by name, in the order that they get in the file
+ * @param version of the format of the columns
  */
-export function* encodeColumns(content: object): Generator<Uint8Array> {
+export function* encodeColumns(content: object, version: number): Generator<Uint8Array> {
   const columns = columnsOf(content);
-  const directory: Record<string, Checked<typeof isEntry>> = {};
+  const directory: Record<string, Entry> = {};
   const names = Object.keys(columns);
   // The directory holds absolute positions, and their digits change its length, which moves the columns.
   // So the positions are computed again until the length is stable.
@@ -58,7 +65,7 @@ export function* encodeColumns(content: object): Generator<Uint8Array> {
   }
   const head = Buffer.alloc(HEAD_BYTES + directoryBytes);
   head.write(MAGIC);
-  head.writeUInt32LE(FORMAT_VERSION, 8);
+  head.writeUInt32LE(version, 8);
   head.writeUInt32LE(directoryBytes, 12);
   head.write(JSON.stringify(directory), HEAD_BYTES);
   yield head;
@@ -95,32 +102,33 @@ export type ColumnReader = <T extends TypeName>(
 /**
  * Opens the columns of a file, all of which fit it. They are views of its bytes, not copies.
  * @param content the whole content; its `byteOffset` must be a multiple of 8
- * @param file the name of the file, used in errors
+ * @param name of the file, used in errors
+ * @param version that the file must have
  * @throws Error that names the file and the fault
  */
-export function openColumns(content: Uint8Array, file: string): ColumnReader {
-  const columns = viewColumns(content, file);
-  return <T extends TypeName>(name: string, type: T, entries?: number) => {
-    const found = columns[name];
-    if (!(found instanceof TYPES[type])) throw damaged(file, `it has no ${type} column "${name}"`);
+export function openColumns(content: Uint8Array, name: string, version: number): ColumnFile {
+  const columns = viewColumns(content, name, version);
+  const column: ColumnReader = <T extends TypeName>(wanted: string, type: T, entries?: number) => {
+    const found = columns[wanted];
+    if (!(found instanceof TYPES[type]))
+      throw damaged(name, `it has no ${type} column "${wanted}"`);
     if (entries === undefined || found.length === entries) {
       return found as ColumnTypes[T];
     }
-    throw damaged(file, `its column "${name}" has ${found.length} entries, not ${entries}`);
+    throw damaged(name, `its column "${wanted}" has ${found.length} entries, not ${entries}`);
   };
+  return { name, column };
 }
 
 /** All columns of a file by name. See {@link openColumns}. */
-export function viewColumns(file: Uint8Array, name: string): Columns {
+export function viewColumns(file: Uint8Array, name: string, wanted: number): Columns {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
   }
   const version = bytes.readUInt32LE(8);
-  if (version !== FORMAT_VERSION) {
-    throw new Error(
-      `${name} has format version ${version}; this program reads version ${FORMAT_VERSION}.`,
-    );
+  if (version !== wanted) {
+    throw new Error(`${name} has format version ${version}; this program reads version ${wanted}.`);
   }
   const directoryBytes = bytes.readUInt32LE(12);
   if (directoryBytes > LONGEST_DIRECTORY || HEAD_BYTES + directoryBytes > bytes.length) {
@@ -129,7 +137,7 @@ export function viewColumns(file: Uint8Array, name: string): Columns {
   const dataStart = HEAD_BYTES + directoryBytes;
   const columns: Record<string, StoredColumn> = {};
   const directory = bytes.subarray(HEAD_BYTES, dataStart);
-  for (const [column, entry] of Object.entries(parseObject(directory, `${name} (directory)`))) {
+  for (const [column, entry] of Object.entries(parseDirectory(directory, name))) {
     const fits =
       isEntry(entry) &&
       entry.start % 8 === 0 &&
@@ -153,20 +161,25 @@ function alignUp(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
 }
 
-/**
- * The error for an index file that is not as a generator writes it.
- * @param fault what is wrong, without a full stop
- */
-export function damaged(file: string, fault: string): Error {
-  return new Error(`${file} is damaged: ${fault}.`);
+/** @returns what may be entries, by the names of their columns */
+function parseDirectory(directory: Buffer, name: string): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(directory.toString());
+    if (isObject(found)) return found;
+  } catch {}
+  throw damaged(name, 'its directory is not a JSON object');
 }
 
-/**
- * Checks that a column begins with 0, never decreases, and ends with `end`.
- * @param file the file of the column, for the error
- */
-export function checkStarts(starts: Uint32Array, end: number, file: string, column: string): void {
-  let isRight = starts[0] === 0 && starts[starts.length - 1] === end;
-  for (let i = 1; i < starts.length && isRight; i++) isRight = starts[i] >= starts[i - 1];
-  if (!isRight) throw damaged(file, `"${column}" does not ascend from 0 to ${end}`);
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (!isObject(value)) return false;
+  const { type, start, length } = value;
+  return Object.keys(TYPES).includes(String(type)) && isCount(start) && isCount(length);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

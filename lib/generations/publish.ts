@@ -116,8 +116,8 @@ export async function publish(
 interface PublishSteps {
   /** Called if there is no difference to the previous generation, because that is damaged or too much changed. */
   readonly warn: (text: string) => void;
-  /** How the generation is checked before it becomes current; by default completely. */
-  readonly checks?: FileChecks | undefined;
+  /** How the generation is checked before it becomes current. */
+  readonly checks: FileChecks;
   /** How many generations stay, with the new one. */
   readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
@@ -185,7 +185,7 @@ function publishDifference(
     let before = index;
     // The same content is published again if a file was damaged.
     const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
-    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks?.read);
+    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks.read);
     content = encodeDifference(ids, compareGenerations(before, index));
   } catch (error) {
     warn(

@@ -5,6 +5,7 @@
 
 import { parseExternalId } from '../../find/names/external-ids.ts';
 import { FACETS, type FacetName, type Query, SORTS, type Years } from '../../find/search/query.ts';
+import { forEachFilter, VALUE_FILTER_NAMES } from '../../find/search/value-filters.ts';
 import { queryVariantsOf } from '../../find/text/variants.ts';
 import { MOST_WORDS } from '../../find/text/words.ts';
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
@@ -201,8 +202,14 @@ export function readList(
 // Searches.
 
 export const FILTER_NAMES = ['year', 'has_cover'] as const;
-const VALUE_NAMES = ['q', 'platform', 'region', 'type', 'genre'] as const;
-export const SEARCH_NAMES = [...VALUE_NAMES, ...FILTER_NAMES, 'sort', 'facets'];
+export const SEARCH_NAMES = [
+  'q',
+  'platform',
+  ...VALUE_FILTER_NAMES,
+  ...FILTER_NAMES,
+  'sort',
+  'facets',
+];
 /** The longest search query `q` after trimming, in characters. */
 const LONGEST_QUERY = 100;
 const MOST_PLATFORMS = 8;
@@ -221,9 +228,7 @@ export function searchOf(parameters: QueryParameters): Query {
   return {
     variants: q === '' ? undefined : queryVariantsOf(q, MOST_WORDS),
     platform: platformsOf(parameters),
-    region: parameters.get('region'),
-    type: parameters.get('type'),
-    genre: parameters.get('genre'),
+    ...forEachFilter((name) => parameters.get(name)),
     ...filtersOf(parameters),
     sort,
   };

@@ -3,14 +3,15 @@
  * they stay valid after its packs are closed.
  */
 
-import { type MatchIndex, openMatchIndex } from '../../find/match/open.ts';
+import { type MatchIndex, openMatch } from '../../find/match/open.ts';
 import { makePlatformNames, type PlatformNames } from '../../find/names/platform-names.ts';
-import { findRegions } from '../../find/names/regions.ts';
+import { findValues } from '../../find/search/filters.ts';
 import { Search } from '../../find/search/find.ts';
-import { findText, openSearchIndex, type SearchIndex } from '../../find/search/open.ts';
+import { openSearch, type SearchIndex } from '../../find/search/open.ts';
 import type { PreparedSearch } from '../../find/search/prepare-search.ts';
 import { foldCase } from '../../find/text/words.ts';
 import type { ContentHash } from '../../lib/format/content-hash.ts';
+import { openFindFiles } from '../../lib/format/index/index-file.ts';
 import {
   openRecordIndex,
   platformOf,
@@ -95,9 +96,10 @@ export function viewIndexes({ contents, prepared }: OpenedFiles): Indexes {
   const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(content);
   const games = records.games.rank.length;
-  const search = openSearchIndex(content, games);
+  const files = openFindFiles(content);
+  const search = openSearch(files, games);
   const titles = openTitles(content, games);
-  const match = openMatchIndex(content, records.platforms.length);
+  const match = openMatch(files.match, records.platforms.length);
   return { records, search, titles, match, prepared };
 }
 
@@ -123,8 +125,8 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
   });
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
-  const platformNames = makePlatformNames(records, indexes.match.platformIds);
-  const regionsOf = (text: string) => findRegions(search.regions, text);
+  const platformNames = makePlatformNames(platforms, indexes.match.platformIds);
+  const regionsOf = (text: string) => findValues(search, 'region', text);
 
   return {
     id: manifest.id,
@@ -141,10 +143,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     scratch: { bytes: Buffer.allocUnsafeSlow(USUAL_BYTES), hashes: new Uint32Array(4 * 1024) },
     titles,
     regionsOf,
-    typeOf(text) {
-      const found = findText(search.types, foldCase(text));
-      return found < 0 ? undefined : found;
-    },
+    typeOf: (text) => findValues(search, 'type', text)[0],
     spellingOf(facet, value) {
       spellings ??= spellingsIn(stats);
       return spellings.get(`${facet} ${value}`) ?? value;

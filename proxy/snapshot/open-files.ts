@@ -4,10 +4,11 @@
  * on a separate thread, since a large catalogue has gigabytes.
  */
 import { closeSync, fstatSync } from 'node:fs';
-import { checkMatchIndex, openMatchIndex } from '../../find/match/open.ts';
-import { openSearchIndex } from '../../find/search/open.ts';
+import { checkMatch, openMatch } from '../../find/match/open.ts';
+import { checkFilters, checkWords } from '../../find/search/check.ts';
+import { openSearch } from '../../find/search/open.ts';
 import { type PreparedSearch, prepareSearch } from '../../find/search/prepare-search.ts';
-import { checkFilters } from '../../lib/format/index/checks.ts';
+import { openFindFiles } from '../../lib/format/index/index-file.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
 import {
   FIXED_FILES,
@@ -124,11 +125,13 @@ function checkIndex(
   const content = (name: string) => contentOf(contents, name);
   const records = openIndex(manifest, content);
   const { platforms } = records;
-  const search = openSearchIndex(content, records.games.rank.length);
-  checkFilters(search);
+  const files = openFindFiles(content);
+  const search = openSearch(files, records.games.rank.length);
+  checkFilters(search, files.filters.name);
   openTitles(content, search.games);
-  checkMatchIndex(openMatchIndex(content, platforms.length), platforms);
+  checkMatch(openMatch(files.match, platforms.length), platforms, files.match.name);
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
+  if (!isSame) checkWords(search, files.words.name);
   return prepareSearch(search, records, isSame ? current.prepared : undefined);
 }
 

@@ -1,11 +1,14 @@
 /** The sets of the ranks, or the variants, that have a text of the index. Large ones are kept as bits. */
+
 import { LRUCache } from 'lru-cache';
-import { entriesAt, type SearchIndex } from '../open.ts';
+import { entriesAt } from '../../../lib/columns/postings.ts';
+import type { SearchIndex } from '../open.ts';
+import type { FilterList } from '../value-filters.ts';
 import { isDense, kept, type NumberSet } from './number-set.ts';
 import type { QueryMemory } from './query-memory.ts';
 import { SetAlgebra } from './set-algebra.ts';
 
-type ListName = 'words' | 'endings' | 'regions' | 'types' | 'genres';
+type ListName = 'words' | 'endings' | FilterList;
 
 /** With a million below, this many bitsets take 16 MB. */
 const MOST_KEPT = 128;

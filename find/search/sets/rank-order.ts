@@ -7,8 +7,7 @@
 import { sharedZeros } from '../../../lib/columns/arrays.ts';
 import { bitAt } from '../../../lib/columns/bits.ts';
 import type { Rank } from '../../../lib/columns/numbers.ts';
-import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
-import type { SearchIndex } from '../open.ts';
+import type { SearchedGames, SearchIndex } from '../open.ts';
 import { type NumberSet, sizeOf, slice, toList } from './number-set.ts';
 import type { SetAlgebra } from './set-algebra.ts';
 
@@ -31,7 +30,7 @@ export interface RankOrders {
 }
 
 export function makeRankOrders(
-  { games }: RecordIndex,
+  { games }: SearchedGames,
   { years, yearOfRank, variants: { start } }: SearchIndex,
 ): RankOrders {
   const { gameOfRank, firstCover } = games;

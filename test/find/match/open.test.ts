@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { MATCH_RULES } from '#find/match/forms.ts';
 import {
-  checkMatchIndex,
+  checkMatch,
   fewestEdits,
   findKeys,
   firstKeyOf,
@@ -11,14 +11,15 @@ import {
   lettersOf,
   looseKey,
   type MatchIndex,
-  openMatchIndex,
+  openMatch,
 } from '#find/match/open.ts';
 import { canBecome } from '#find/search/near-spellings.ts';
-import { encodeColumns } from '#lib/columns/container.ts';
+import { encodeColumns, openColumns } from '#lib/columns/container.ts';
 import { editDistance } from '#test/find/search/edit-distance.ts';
 
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
 const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };
+const FILE = 'some.bin';
 const PLATFORMS = [
   { firstGame: 0, games: 2 },
   { firstGame: 2, games: 1 },
@@ -44,14 +45,14 @@ function makeIndex(): MatchIndex {
 }
 
 function open(index: MatchIndex, rules = MATCH_RULES): MatchIndex {
-  const pieces = encodeColumns({ rules: Uint32Array.of(rules), ...index });
+  const pieces = encodeColumns({ rules: Uint32Array.of(rules), ...index }, 1);
   const file = new Uint8Array(Buffer.concat([...pieces]));
-  return openMatchIndex(() => file, PLATFORMS.length);
+  return openMatch(openColumns(file, FILE, 1), PLATFORMS.length);
 }
 
 test('the index is read as it was written, and finds the forms of a platform', () => {
   const index = open(makeIndex());
-  checkMatchIndex(index, PLATFORMS);
+  checkMatch(index, PLATFORMS, FILE);
   const key = looseKey('doom');
   expect([0, 1].map((platform) => findKeys(index.loose, platform, key, key + 1))).toEqual([
     [0, 1],
@@ -82,8 +83,8 @@ describe('a damaged index is refused', () => {
     ['missing letters', (i) => loosely(i, { letters: new Uint32Array(2) }), tooFew('letters')],
     ['an id of no game', (i) => ({ ...i, gameIds: ID_OF_NO_GAME }), 'do not ascend below 3'],
   ])('%s', (_, damage, fault) => {
-    const check = () => checkMatchIndex(open(damage(makeIndex())), PLATFORMS);
-    expect(check).toThrow(`index/match.bin is damaged: `);
+    const check = () => checkMatch(open(damage(makeIndex())), PLATFORMS, FILE);
+    expect(check).toThrow(`${FILE} is damaged: `);
     expect(check).toThrow(fault);
   });
 });

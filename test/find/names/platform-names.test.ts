@@ -2,14 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { makePlatformNames } from '#find/names/platform-names.ts';
 import { PLATFORM_ROWS } from '#find/names/platform-table.ts';
-import type { PlatformEntry, RecordIndex } from '#lib/format/index/record-index.ts';
 
 /** @param platforms the slug and the name of each */
 function namesOf(platforms: Readonly<Record<string, string>>) {
-  const entries = Object.entries(platforms).map(
-    ([slug, name]) => ({ slug, name }) as PlatformEntry,
-  );
-  const names = makePlatformNames({ platforms: entries } as unknown as RecordIndex);
+  const entries = Object.entries(platforms).map(([slug, name]) => ({ slug, name }));
+  const names = makePlatformNames(entries);
   const slugsOf = (numbers: readonly number[]) => numbers.map((number) => entries[number].slug);
   return { ...names, slugs: (text: string) => slugsOf(names.find(text)), entries };
 }

@@ -70,7 +70,13 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
   files.descriptors.forEach(closeSync);
   const { search, prepared, records } = index;
   const ranks = new PostingSets<Rank>(search, search.games, new QueryMemory());
-  const titles = new TitleMatcher(search, prepared, makePlatformNames(records), ranks, () => EMPTY);
+  const titles = new TitleMatcher(
+    search,
+    prepared,
+    makePlatformNames(records.platforms),
+    ranks,
+    () => EMPTY,
+  );
   return {
     search(parameters) {
       const given = Object.entries(parameters).filter((entry): entry is [string, string] => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import { type AmongWords, makeSpellingIndex, nearSpellings } from '#find/search/near-spellings.ts';
-import type { Postings } from '#find/search/open.ts';
+import type { Postings } from '#lib/columns/postings.ts';
 import { editDistance } from './edit-distance.ts';
 
 function makeIndex(words: Iterable<string>) {

@@ -1,19 +1,23 @@
 /** Compares the search index with sorted arrays, and checks that inconsistent columns are refused. */
+
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import {
-  entriesAt,
   type FilterIndex,
-  findPrefix,
-  findText,
-  openSearchIndex,
-  type Postings,
+  openSearch,
   type SearchIndex,
-  textAt,
-  textCount,
   type WordIndex,
 } from '#find/search/open.ts';
-import { WORD_INDEX } from '#lib/format/layout.ts';
+import {
+  entriesAt,
+  findPrefix,
+  findText,
+  type Postings,
+  textAt,
+  textCount,
+} from '#lib/columns/postings.ts';
+import { openIndexFile } from '#lib/format/index/index-file.ts';
+import { FILTER_INDEX, WORD_INDEX } from '#lib/format/layout.ts';
 import { columnsOf, encodeFile, startsOf, wrongColumns } from '../../lib/columns/index-columns.ts';
 
 const random = makeRandom(1);
@@ -57,7 +61,9 @@ const filterIndex: FilterIndex = {
 const index: SearchIndex = { ...wordIndex, ...filterIndex, games: 3 };
 
 function open({ ofWords = wordIndex, ofFilters = filterIndex } = {}): SearchIndex {
-  return openSearchIndex((name) => encodeFile(name === WORD_INDEX ? ofWords : ofFilters), 3);
+  const content = (name: string) => encodeFile(name === WORD_INDEX ? ofWords : ofFilters);
+  const [words, filters] = [WORD_INDEX, FILTER_INDEX].map((name) => openIndexFile(content, name));
+  return openSearch({ words, filters }, 3);
 }
 
 test('is read as it was written', () => {

@@ -2,6 +2,7 @@
  * What the generator writes for searches: the variants of titles, and `search.json`, which is written without
  * MiniSearch, but others load it with MiniSearch: it must equal what MiniSearch itself would write.
  */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch from 'minisearch';
@@ -9,9 +10,11 @@ import { expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { MINISEARCH_OPTIONS_HASH } from '#find/search/minisearch-hash.ts';
 import { MINISEARCH_OPTIONS } from '#find/search/minisearch-options.ts';
-import { openSearchIndex, textAt } from '#find/search/open.ts';
+import { openSearch } from '#find/search/open.ts';
 import { makeCollator } from '#generator/rows/collation.ts';
+import { textAt } from '#lib/columns/postings.ts';
 import type { Row } from '#lib/database/database.ts';
+import { openFindFiles } from '#lib/format/index/index-file.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { titledCatalogue } from '#test/catalogue/plain.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
@@ -68,10 +71,8 @@ test('the variants of titles have all their words, in order', async () => {
     ),
   };
   const generation = path.join(await makeSnapshots(catalogue), CURRENT);
-  const index = openSearchIndex(
-    (name) => new Uint8Array(readFileSync(path.join(generation, name))),
-    GAMES.length,
-  );
+  const files = openFindFiles((name) => new Uint8Array(readFileSync(path.join(generation, name))));
+  const index = openSearch(files, GAMES.length);
   const { words, start } = index.variants;
   const textOf = (variant: number) =>
     Array.from(words.subarray(start[variant], start[variant + 1]), (word) =>

@@ -1,6 +1,5 @@
 /** Columns that lead from one space of numbers to another: composed, reversed, grouped and merged. */
 import { expect, test } from 'vitest';
-import { NONE } from '#generator/rows/numbers.ts';
 import {
   columnOf,
   group,
@@ -10,6 +9,7 @@ import {
   reverse,
   through,
 } from '#lib/columns/columns.ts';
+import { NONE } from '#lib/columns/numbers.ts';
 
 const column = (...numbers: number[]) => columnOf<number, number>(Uint32Array.from(numbers));
 

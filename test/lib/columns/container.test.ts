@@ -7,9 +7,11 @@ import {
   type StoredColumn,
   viewColumns,
 } from '#lib/columns/container.ts';
-import { FORMAT_VERSION } from '#lib/format/layout.ts';
 
-const encode = (columns: object) => new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
+const VERSION = 4;
+const encode = (columns: object) =>
+  new Uint8Array(Buffer.concat([...encodeColumns(columns, VERSION)]));
+const view = (file: Uint8Array, name: string) => viewColumns(file, name, VERSION);
 const TYPES = [Uint8Array, Uint16Array, Uint32Array, Int32Array];
 
 /** A file with other bytes as its directory, its data behind it. */
@@ -47,7 +49,7 @@ describe('columns', () => {
       const file = encode(columns);
       const shelf = new Uint8Array(file.length + 24);
       shelf.set(file, 16);
-      const opened = viewColumns(shelf.subarray(16, 16 + file.length), 'some.bin');
+      const opened = view(shelf.subarray(16, 16 + file.length), 'some.bin');
       expect(opened).toEqual(columns);
       expect(Object.keys(opened)).toEqual(names);
     }
@@ -58,7 +60,7 @@ describe('columns', () => {
     let refused = 0;
     for (const [isCut, broken] of damaged(file)) {
       try {
-        for (const { byteOffset, byteLength } of Object.values(viewColumns(broken, 'some.bin'))) {
+        for (const { byteOffset, byteLength } of Object.values(view(broken, 'some.bin'))) {
           expect(byteOffset + byteLength).toBeLessThanOrEqual(broken.length);
         }
         expect(isCut).toBe(false);
@@ -82,14 +84,14 @@ describe('columns', () => {
       (length) => `{"a":{"type":"i32","start":64,"length":${length}}}`,
     ),
   ])('with the directory %s are refused', (directory) => {
-    expect(() => viewColumns(withDirectory(directory), 'a.bin')).toThrow(/^a\.bin .*is damaged/);
+    expect(() => view(withDirectory(directory), 'a.bin')).toThrow(/^a\.bin .*is damaged/);
   });
 
   test('of a file that begins with anything but the magic are refused', () => {
     const file = encode({ a: Uint8Array.of(1) });
     for (let byte = 0; byte < 8; byte++) {
       const other = file.with(byte, file[byte] ^ 1);
-      expect(() => viewColumns(other, 'some.bin')).toThrow(
+      expect(() => view(other, 'some.bin')).toThrow(
         'some.bin is not an index file: it does not begin with "CCCOLUMN".',
       );
     }
@@ -97,38 +99,36 @@ describe('columns', () => {
 
   test('have a directory of at most 65,536 bytes that ends inside the file', () => {
     const padded = (length: number) => withDirectory(`{${' '.repeat(length - 2)}}`);
-    expect(viewColumns(padded(65_536), 'some.bin')).toEqual({});
-    expect(() => viewColumns(padded(65_537), 'some.bin')).toThrow(
+    expect(view(padded(65_536), 'some.bin')).toEqual({});
+    expect(() => view(padded(65_537), 'some.bin')).toThrow(
       'some.bin is damaged: its directory of 65537 bytes does not fit.',
     );
     const file = withDirectory('{}');
     file[12] = file.length - 16;
-    expect(() => viewColumns(file, 'a.bin')).toThrow(
-      'a.bin (directory) is damaged: it is not JSON',
-    );
+    expect(() => view(file, 'a.bin')).toThrow('a.bin is damaged: its directory is not a JSON object.');
     file[12] = file.length - 15;
-    expect(() => viewColumns(file, 'some.bin')).toThrow(
+    expect(() => view(file, 'some.bin')).toThrow(
       `some.bin is damaged: its directory of ${file.length - 15} bytes does not fit.`,
     );
   });
 
-  test.each([0, FORMAT_VERSION - 1, FORMAT_VERSION + 1, 255])(
+  test.each([0, VERSION - 1, VERSION + 1, 255])(
     'of version %i are refused naming both versions',
     (version) => {
       const file = encode({});
       file[8] = version;
-      const fault = `some.bin has format version ${version}; this program reads version ${FORMAT_VERSION}.`;
-      expect(() => viewColumns(file, 'some.bin')).toThrow(fault);
+      const fault = `some.bin has format version ${version}; this program reads version ${VERSION}.`;
+      expect(() => view(file, 'some.bin')).toThrow(fault);
     },
   );
 
   test('of groups have names with a dot', () => {
     const file = encode({ a: Uint8Array.of(1), b: { c: Uint8Array.of(2), d: Uint8Array.of(3) } });
-    expect(Object.keys(viewColumns(file, 'some.bin'))).toEqual(['a', 'b.c', 'b.d']);
+    expect(Object.keys(view(file, 'some.bin'))).toEqual(['a', 'b.c', 'b.d']);
   });
 
   test('that are missing, or of another type or length, are refused by name', () => {
-    const column = openColumns(encode({ a: Uint32Array.of(1) }), 'some.bin');
+    const { column } = openColumns(encode({ a: Uint32Array.of(1) }), 'some.bin', VERSION);
     expect([column('a', 'u32'), column('a', 'u32', 1)]).toEqual(
       [[1], [1]].map((entries) => Uint32Array.from(entries)),
     );

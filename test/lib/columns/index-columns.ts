@@ -6,15 +6,17 @@ import {
   viewColumns,
 } from '#lib/columns/container.ts';
 
+import { FORMAT_VERSION } from '#lib/format/layout.ts';
+
 export type NamedColumns = Record<string, StoredColumn>;
 
 export function encodeFile(content: object): Uint8Array {
-  return new Uint8Array(Buffer.concat([...encodeColumns(content)]));
+  return new Uint8Array(Buffer.concat([...encodeColumns(content, FORMAT_VERSION)]));
 }
 
 /** The columns of a file with this content, those of groups by their names with a dot. */
 export function columnsOf(content: object): Columns {
-  return viewColumns(encodeFile(content), 'columns');
+  return viewColumns(encodeFile(content), 'columns', FORMAT_VERSION);
 }
 
 /** The starts of texts with these lengths, one behind another, and the end of the last text. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import { checkFind } from '#find/check.ts';
 import type { Writer } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { CHANGES, differenceFile, PLATFORMS } from '#lib/format/layout.ts';
@@ -130,7 +131,7 @@ export async function makeHistory(seed: number, generations = 6) {
   while (states.size < generations) {
     if (states.size % 6 === 4) {
       const [oldest] = idsOnDisk(dir) as [string];
-      await rollbackTo(dir, oldest, { withTakenDown: true, warn() {} });
+      await rollbackTo(dir, oldest, { withTakenDown: true, warn() {}, checkFind });
     } else {
       await history.change();
       await generate(url, dir, ['--force']);
