@@ -105,7 +105,9 @@ describe('columns', () => {
     );
     const file = withDirectory('{}');
     file[12] = file.length - 16;
-    expect(() => view(file, 'a.bin')).toThrow('a.bin is damaged: its directory is not a JSON object.');
+    expect(() => view(file, 'a.bin')).toThrow(
+      'a.bin is damaged: its directory is not a JSON object.',
+    );
     file[12] = file.length - 15;
     expect(() => view(file, 'some.bin')).toThrow(
       `some.bin is damaged: its directory of ${file.length - 15} bytes does not fit.`,

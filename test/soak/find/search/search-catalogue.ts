@@ -6,10 +6,10 @@
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue, slugOf } from '#demo/catalogue/sample.ts';
 import { PLATFORM_ROWS } from '#find/names/platform-table.ts';
-import { plainWordsOf } from '#find/text/words.ts';
 import type { Row } from '#lib/database/database.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import type { NamedPlatform } from './reference/find.ts';
+import { plainWordsOf } from './reference/text.ts';
 
 /** Titles on platforms of the sample: "platform | title [slug] | alternative title | …". */
 const CHOSEN = `

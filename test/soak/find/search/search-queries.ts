@@ -3,11 +3,10 @@
  * should see through, and in ways that it should not.
  */
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
-import { equalWords } from '#find/text/equal-words.ts';
-import { plainWordsOf } from '#find/text/words.ts';
 import type { NamedPlatform } from './reference/find.ts';
 import type { ReferenceGame } from './reference/games.ts';
 import type { ReferenceQuery } from './reference/search.ts';
+import { equalWords, plainWordsOf } from './reference/text.ts';
 import { FIRST_CHOSEN_ID, FIRST_SEEDED_ID, type SearchCatalogue } from './search-catalogue.ts';
 
 export interface PagedQuery extends ReferenceQuery {

@@ -2,9 +2,6 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
-import { equalPrefixes, isNumeral } from '#find/text/equal-words.ts';
-import { queryVariantsOf } from '#find/text/variants.ts';
-import { MOST_WORDS, plainWordsOf, wordsOf } from '#find/text/words.ts';
 import { editDistance } from '#test/find/search/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
 import {
@@ -15,6 +12,7 @@ import {
   type TitleVariant,
   tierOf,
 } from './match.ts';
+import { equalPrefixes, isNumeral, plainWordsOf, queryVariantsOf, wordsOf } from './text.ts';
 
 /** Games, in title order, with the words under which they are found. */
 export type Variants = ReadonlyMap<ReferenceGame, readonly TitleVariant[]>;
@@ -67,7 +65,7 @@ export function makeFind(
       platform === undefined
         ? allVariants
         : new Map([...allVariants].filter(([game]) => game.platform.toLowerCase() === platform));
-    const queries = queryVariantsOf(q, MOST_WORDS);
+    const queries = queryVariantsOf(q);
     const withoutOneWord = queries
       .filter((words) => words.length >= 2)
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));

@@ -2,8 +2,7 @@
  * Whether words of a query match a title, and how well. The words are cut, in every possible way, into
  * groups of one to three neighbouring words. They match if, for some cut, every group does.
  */
-import { equalPrefixes, equalWords, isNumeral } from '#find/text/equal-words.ts';
-import { isScriptWithoutSpaces } from '#find/text/words.ts';
+import { equalPrefixes, equalWords, isNumeral, isScriptWithoutSpaces } from './text.ts';
 
 /** Words under which a title is found. */
 export interface TitleVariant {

@@ -1,10 +1,8 @@
 /**
  * Search as the contract says it, as plainly as it can be: filters and sorts over rows. It is slow and
- * shares only the rules for words with the product, which is compared with it.
+ * shares no code with the product, which is compared with it.
  */
 import type { Catalogue } from '#demo/catalogue/load.ts';
-import { needsSlug, variantsOf as variantsOfText } from '#find/text/variants.ts';
-import { plainWordsOf, wordsOf } from '#find/text/words.ts';
 import {
   distinct,
   type Found,
@@ -15,6 +13,7 @@ import {
 } from './find.ts';
 import { compareTitles, type ReferenceGame, referenceGames } from './games.ts';
 import { readTitle, type TitleVariant } from './match.ts';
+import { needsSlug, plainWordsOf, variantsOf as variantsOfText, wordsOf } from './text.ts';
 
 export interface ReferenceQuery {
   readonly q?: string | undefined;
