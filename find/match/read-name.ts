@@ -4,6 +4,7 @@
  *
  * Invariant: a title that was read reads as itself.
  */
+import { serialPattern } from '../names/external-ids.ts';
 import { regionOf } from '../names/regions.ts';
 import { EXTENSIONS, LANGUAGES, SCENE_WORDS, STATUS_WORDS } from './tags.ts';
 
@@ -77,8 +78,9 @@ const ENDINGS =
   /(?<![\s,.])[\s,.]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|dvd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
 
 /** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
-const SERIAL_IN_FRONT = /^([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})(?![0-9A-Za-z])[\s._-]*/;
-const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;
+const SERIAL = serialPattern('4', '2');
+const SERIAL_IN_FRONT = new RegExp(String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*`);
+const SERIAL_IN_BRACKETS = new RegExp(String.raw`\s*[[(]${SERIAL}[\])]`);
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {

@@ -6,8 +6,19 @@ import { entriesAt, findText, type Postings } from '../../lib/columns/postings.t
 
 const HASHES = /^(?:crc32|md5|sha1|sha256)$/;
 /** Some catalogues add the market, SLES-12345/ANZ, or have the id of a download, JP0425-NPJH50276_00-0001000200030004. */
-const SERIAL =
-  /^(?:[A-Z]{2}\d{4}-)?([A-Z]{2,4})[-_ ]?(\d{3})\.?(\d{2,3})(?:\/[A-Z]+|_\d\d-[0-9A-Z]+)?$/;
+const SERIAL = new RegExp(
+  String.raw`^(?:[A-Z]{2}\d{4}-)?${serialPattern('2,4', '2,3')}(?:\/[A-Z]+|_\d\d-[0-9A-Z]+)?$`,
+);
+/** How a serial is spelt from the groups of {@link serialPattern}. */
+const SPELLING = '$1-$2$3';
+
+/**
+ * The pattern of a serial, SLUS-20851 or SLUS_208.51, in three groups.
+ * @param letters how many letters it has, and `end` how many digits after the first three
+ */
+export function serialPattern(letters: string, end: string): string {
+  return String.raw`([A-Z]{${letters}})[-_ ]?(\d{3})\.?(\d{${end}})`;
+}
 
 /** A text of the form `source:value`; undefined if it has another form. */
 export function parseExternalId(text: string): { source: string; value: string } | undefined {
@@ -19,7 +30,7 @@ export function parseExternalId(text: string): { source: string; value: string }
 export function externalIdKey(source: string, value: string): string {
   const name = source.trim().toLowerCase();
   const text = value.trim();
-  if (name === 'serial') return `${name}:${text.toUpperCase().replace(SERIAL, '$1-$2$3')}`;
+  if (name === 'serial') return `${name}:${text.toUpperCase().replace(SERIAL, SPELLING)}`;
   return `${name}:${HASHES.test(name) ? text.toLowerCase() : text}`;
 }
 

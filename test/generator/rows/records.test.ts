@@ -22,7 +22,7 @@ const GAMES = 3000;
 const texts = new RowTexts<GameRow>(GAMES);
 const rows = {
   games: { texts, platform: new Uint32Array(GAMES) },
-  covers: { regions: [], types: [] },
+  covers: { values: { region: { texts: [] }, type: { texts: [] } } },
 } as unknown as Rows;
 const settings = { site_url: 'https://a"b', site_language: 'en', files_url: 'https://f"' };
 const records = new Records(settings, [{ slug: 'nes', name: 'NES' }], rows);
