@@ -8,6 +8,7 @@ import {
   type SearchIndex,
   type WordIndex,
 } from '#find/search/open.ts';
+import { type FilterList, rowOf, VALUE_FILTER_NAMES } from '#find/search/value-filters.ts';
 import {
   entriesAt,
   findPrefix,
@@ -42,7 +43,7 @@ function makePostings(count: number): { texts: string[]; entries: number[][]; po
 }
 
 const words = makePostings(800);
-const [endings, regions, types, genres] = [9, 1, 5, 3].map((count) => makePostings(count));
+const endings = makePostings(9);
 const wordIndex: WordIndex = {
   words: words.postings,
   endings: endings.postings,
@@ -52,9 +53,9 @@ const wordIndex: WordIndex = {
   variantsByWords: Uint32Array.of(4, 2, 0, 3, 1),
 };
 const filterIndex: FilterIndex = {
-  regions: regions.postings,
-  types: types.postings,
-  genres: genres.postings,
+  ...(Object.fromEntries(
+    VALUE_FILTER_NAMES.map((name, at) => [rowOf(name).list, makePostings(1 + at * 2).postings]),
+  ) as Record<FilterList, Postings>),
   years: Int32Array.of(-5, 1985),
   yearOfRank: Uint16Array.of(1, 2, 0),
 };
