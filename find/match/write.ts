@@ -1,9 +1,9 @@
 /** Makes the file by which the games of file names are found. What an earlier run wrote is read by this file alone. */
 import {
   columnOf,
+  GrowingList,
   group,
   groupsOf,
-  NumberList,
   numbersOf,
   through,
 } from '../../lib/columns/columns.ts';
@@ -91,7 +91,7 @@ function readForms(
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
 function makeFormList() {
-  const [keys, games, letters] = [new NumberList(), new NumberList(), new NumberList()];
+  const [keys, games, letters] = [new GrowingList(), new GrowingList(), new GrowingList()];
   let game = -1;
   const keysOfGame: number[] = [];
   return {

@@ -7,13 +7,13 @@ import { compareSlices } from '../../lib/columns/arrays.ts';
 import { checkAscending, checkEach, checkStarts, damaged } from '../../lib/columns/checks.ts';
 import { checkPostings } from '../../lib/columns/postings.ts';
 import type { SearchIndex } from './open.ts';
-import { rowOf, VALUE_FILTER_NAMES } from './value-filters.ts';
+import { filterRow, VALUE_FILTER_NAMES } from './value-filters.ts';
 
 /** @param file the name of the file of filters */
 export function checkFilters(index: SearchIndex, file: string): void {
   const { games, years, yearOfRank } = index;
   for (const name of VALUE_FILTER_NAMES) {
-    const { list } = rowOf(name);
+    const { list } = filterRow(name);
     checkPostings(index[list], games, file, list);
   }
   checkEach(years.length, file, 'its years do not ascend', (at) => {

@@ -12,8 +12,8 @@ import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 import {
   type FilterList,
+  filterRow,
   forEachFilter,
-  rowOf,
   VALUE_FACETS,
   type ValueFilter,
 } from './value-filters.ts';
@@ -47,7 +47,7 @@ export function makeFacetCounter(
     },
   };
   const ofValues = forEachFilter((name) => {
-    const { of, list } = rowOf(name);
+    const { of, list } = filterRow(name);
     return of === 'cover'
       ? makeSetCounter(index[list], list, sets)
       : makeColumnCounter(index, name);
@@ -69,7 +69,7 @@ function makeSetCounter(values: Postings, list: FilterList, sets: PostingSets<Ra
 
 /** Of values of which a game has at most one, which may be a list. */
 function makeColumnCounter(index: SearchIndex, name: ValueFilter): Counter {
-  const { list, finds } = rowOf(name);
+  const { list, finds } = filterRow(name);
   const values = index[list];
   // Made when they are first needed.
   let valueOfRank: Uint32Array | undefined;

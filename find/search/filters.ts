@@ -11,7 +11,12 @@ import type { FacetName, Query, Years } from './query.ts';
 import { everyNumber, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 import type { RankOrder } from './sets/rank-order.ts';
-import { type FilterList, rowOf, VALUE_FILTER_NAMES, type ValueFilter } from './value-filters.ts';
+import {
+  type FilterList,
+  filterRow,
+  VALUE_FILTER_NAMES,
+  type ValueFilter,
+} from './value-filters.ts';
 
 export class Filters {
   /** Every game. */
@@ -71,7 +76,7 @@ export class Filters {
 
   /** The games with a value that a text means. */
   private withValue(name: ValueFilter, text: string): NumberSet<Rank> {
-    const { list, finds } = rowOf(name);
+    const { list, finds } = filterRow(name);
     if (finds === 'part') return this.withPart(list, text);
     const found = findValues(this.index, name, text);
     return this.ranks.unite(found.map((at) => this.ranks.ofTexts(list, at)));
@@ -114,7 +119,7 @@ export class Filters {
  * another name for the same.
  */
 export function findValues(index: FilterIndex, name: ValueFilter, text: string): number[] {
-  const { list, otherNames } = rowOf(name);
+  const { list, otherNames } = filterRow(name);
   const found = findText(index[list], foldCase(text));
   if (found >= 0) return [found];
   return (otherNames?.(text) ?? [])

@@ -14,7 +14,7 @@
 import type { ColumnFile } from '../../lib/columns/container.ts';
 import type { GameNumber, In, Lookup, Rank } from '../../lib/columns/numbers.ts';
 import { openPostings, type Postings } from '../../lib/columns/postings.ts';
-import { type FilterList, rowOf, VALUE_FILTER_NAMES } from './value-filters.ts';
+import { type FilterList, filterRow, VALUE_FILTER_NAMES } from './value-filters.ts';
 
 /** The number of a variant of a title, a list of words under which its game is found. */
 export type VariantNumber = In<'number of a variant'>;
@@ -117,7 +117,7 @@ export function openWords({ column }: ColumnFile, games: number): WordIndex {
 /** @throws Error that names what is damaged */
 function openFilters({ column }: ColumnFile, games: number): FilterIndex {
   const lists = VALUE_FILTER_NAMES.map((name) => {
-    const { list } = rowOf(name);
+    const { list } = filterRow(name);
     return [list, openPostings(column, list)] as const;
   });
   return {

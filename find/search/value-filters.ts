@@ -5,7 +5,7 @@
  */
 import { namesOfRegion } from '../names/regions.ts';
 
-interface Row {
+interface FilterRow {
   /** Whose column it is: that of a game, or of each of its approved covers. */
   readonly of: 'game' | 'cover';
   /** The name of the column in the catalogue database. */
@@ -31,17 +31,17 @@ export const VALUE_FILTERS = {
   },
   type: { of: 'cover', column: 'type', list: 'types', finds: 'whole', isFacet: true },
   genre: { of: 'game', column: 'genres', list: 'genres', finds: 'part', isFacet: true },
-} as const satisfies Readonly<Record<string, Row>>;
+} as const satisfies Readonly<Record<string, FilterRow>>;
 
-type Table = typeof VALUE_FILTERS;
-export type ValueFilter = keyof Table;
+type FilterTable = typeof VALUE_FILTERS;
+export type ValueFilter = keyof FilterTable;
 /** The filters by the columns of games, or of covers. */
-export type FilterOf<Owner extends Row['of']> = {
-  [Name in ValueFilter]: Table[Name]['of'] extends Owner ? Name : never;
+export type FilterOf<Owner extends FilterRow['of']> = {
+  [Name in ValueFilter]: FilterTable[Name]['of'] extends Owner ? Name : never;
 }[ValueFilter];
-export type FilterList = Table[ValueFilter]['list'];
+export type FilterList = FilterTable[ValueFilter]['list'];
 export type ValueFacet = {
-  [Name in ValueFilter]: Table[Name]['isFacet'] extends true ? Name : never;
+  [Name in ValueFilter]: FilterTable[Name]['isFacet'] extends true ? Name : never;
 }[ValueFilter];
 
 export const VALUE_FILTER_NAMES = Object.keys(VALUE_FILTERS) as readonly ValueFilter[];
@@ -49,7 +49,7 @@ export const VALUE_FACETS = VALUE_FILTER_NAMES.filter(
   (name): name is ValueFacet => VALUE_FILTERS[name].isFacet,
 );
 
-export function rowOf(name: ValueFilter): Row & { readonly list: FilterList } {
+export function filterRow(name: ValueFilter): FilterRow & { readonly list: FilterList } {
   return VALUE_FILTERS[name];
 }
 
@@ -62,7 +62,9 @@ export function forEachFilter<T, Name extends ValueFilter = ValueFilter>(
 }
 
 /** The filters by the columns of games, or of covers, in the order of the table. */
-export function filtersOf<Owner extends Row['of']>(owner: Owner): readonly FilterOf<Owner>[] {
+export function filterNamesOf<Owner extends FilterRow['of']>(
+  owner: Owner,
+): readonly FilterOf<Owner>[] {
   return VALUE_FILTER_NAMES.filter(
     (name): name is FilterOf<Owner> => VALUE_FILTERS[name].of === owner,
   );

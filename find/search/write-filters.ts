@@ -1,10 +1,15 @@
 /** Makes the file of filters: for each value by which games can be filtered, the ranks of the games that have it. */
-import { NumberList } from '../../lib/columns/columns.ts';
+import { GrowingList } from '../../lib/columns/columns.ts';
 import { makePostings, type Postings } from '../../lib/columns/postings.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { foldCase } from '../text/words.ts';
 import type { FilterIndex } from './open.ts';
-import { type FilterList, rowOf, VALUE_FILTER_NAMES, type ValueFilter } from './value-filters.ts';
+import {
+  type FilterList,
+  filterRow,
+  VALUE_FILTER_NAMES,
+  type ValueFilter,
+} from './value-filters.ts';
 
 /** Stands for a release year that is unknown. */
 export const NO_YEAR = -0x8000;
@@ -25,7 +30,7 @@ interface GameValues {
 
 export function makeFilters({ years: yearAt, values }: FilteredGames): FilterIndex {
   const lists = VALUE_FILTER_NAMES.map((name) => [
-    rowOf(name).list,
+    filterRow(name).list,
     collect(values[name], yearAt.length),
   ]);
   const years = Int32Array.from(new Set(yearAt))
@@ -41,9 +46,9 @@ export function makeFilters({ years: yearAt, values }: FilteredGames): FilterInd
 
 /** Collects the ranks of games by their values, without regard to case. */
 function collect({ texts, forEach }: GameValues, games: number): Postings {
-  const byText = new Map<string, NumberList>();
+  const byText = new Map<string, GrowingList>();
   const listOf = texts.map((text) =>
-    text === null ? undefined : getOrAdd(byText, foldCase(text), () => new NumberList(16)),
+    text === null ? undefined : getOrAdd(byText, foldCase(text), () => new GrowingList(16)),
   );
   let rank = 0;
   const add = (value: number) => {

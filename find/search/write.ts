@@ -3,7 +3,7 @@
  * load. What an earlier run wrote is read by this file alone.
  */
 import { compareSlices } from '../../lib/columns/arrays.ts';
-import { columnOf, group, groupsOf, NumberList, numbersOf } from '../../lib/columns/columns.ts';
+import { columnOf, GrowingList, group, groupsOf, numbersOf } from '../../lib/columns/columns.ts';
 import type { ColumnFile } from '../../lib/columns/container.ts';
 import { NONE } from '../../lib/columns/numbers.ts';
 import {
@@ -44,8 +44,8 @@ export function makeWords(
 ) {
   const table = makeTextTable();
   let earlierVariants: ((rank: number) => Variants) | undefined;
-  const words = new NumberList();
-  const start = new NumberList();
+  const words = new GrowingList();
+  const start = new GrowingList();
   let end = 0;
   start.add(end);
   const further: (readonly number[])[] = [];
@@ -176,7 +176,7 @@ const MOST_COUNTED = 255;
 function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: VariantWords) {
   const variantOf = numbersOf(groupsOf(columnOf(start)));
   const ofWords = group<number, number, number>(columnOf(words), textCount(sorted));
-  const [entries, entriesStart] = [new NumberList(), new NumberList()];
+  const [entries, entriesStart] = [new GrowingList(), new GrowingList()];
   const frequencies = new Uint8Array(words.length);
   const distinct = new Uint16Array(start.length - 1);
   let count = 0;

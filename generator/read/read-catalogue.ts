@@ -5,8 +5,8 @@
 
 import {
   type FilterOf,
-  filtersOf,
-  rowOf,
+  filterNamesOf,
+  filterRow,
   type ValueFilter,
 } from '../../find/search/value-filters.ts';
 import { NO_YEAR } from '../../find/search/write-filters.ts';
@@ -335,9 +335,9 @@ function makeValues<Owner extends 'game' | 'cover', Of extends number>(
   tableColumns: string,
   before: Scope['values'],
 ) {
-  const names = filtersOf(owner);
+  const names = filterNamesOf(owner);
   const columns = names.map((name) => {
-    const { column } = rowOf(name);
+    const { column } = filterRow(name);
     const position = tableColumns.split(', ').indexOf(column);
     if (position < 0) throw new Error(`The filter ${name} needs ${column}, which is not read.`);
     const numbers = new Uint32Array(0);

@@ -4,7 +4,7 @@
  * values of columns continue the numbering of the earlier run.
  */
 
-import { filtersOf, forEachFilter } from '../../find/search/value-filters.ts';
+import { filterNamesOf, forEachFilter } from '../../find/search/value-filters.ts';
 import type { Column } from '../../lib/columns/columns.ts';
 import {
   columnOf,
@@ -66,7 +66,7 @@ export function joinItems(
       year: append(keptColumn('year'), rows.games.year, Int32Array),
       values: forEachFilter(
         (name) => appendValues(keptColumn(name), rows.games.values[name]),
-        filtersOf('game'),
+        filterNamesOf('game'),
       ),
       sameNamed,
       inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
@@ -84,7 +84,7 @@ export function joinItems(
       game,
       values: forEachFilter(
         (name) => appendValues(keptColumn(name), rows.covers.values[name]),
-        filtersOf('cover'),
+        filterNamesOf('cover'),
       ),
       approvedAt: append(times, rows.covers.approvedAt, Float64Array),
       files: append(keptColumn('files'), rows.covers.files),
@@ -169,8 +169,8 @@ export function valuesOf({ games, covers, numbering }: NumberedCatalogue): KeptV
   return {
     values: forEachFilter((name) => ({ ...games.values, ...covers.values })[name].texts),
     columns: {
-      ...forEachFilter((name) => ofGames(games.values[name].column), filtersOf('game')),
-      ...forEachFilter((name) => ofCovers(covers.values[name].column), filtersOf('cover')),
+      ...forEachFilter((name) => ofGames(games.values[name].column), filterNamesOf('game')),
+      ...forEachFilter((name) => ofCovers(covers.values[name].column), filterNamesOf('cover')),
       year: new Int32Array(numbersOf(through(itemOfGame, games.year))),
       files: ofCovers(covers.files),
       approvedAt: new Uint32Array(times.buffer),

@@ -5,7 +5,12 @@
  */
 
 import type { FilterIndex } from '../../find/search/open.ts';
-import { type FilterOf, filtersOf, forEachFilter, rowOf } from '../../find/search/value-filters.ts';
+import {
+  type FilterOf,
+  filterNamesOf,
+  filterRow,
+  forEachFilter,
+} from '../../find/search/value-filters.ts';
 import { makeFilters } from '../../find/search/write-filters.ts';
 import { foldCase } from '../../find/text/words.ts';
 import { type Column, groupsOf, numbersOf, through } from '../../lib/columns/columns.ts';
@@ -97,7 +102,7 @@ function valueColumn(
 ): Uint16Array {
   const { texts, column } = covers.values[name];
   const ofCovers = through(numbering.itemOfCover, column);
-  const list = filters[rowOf(name).list];
+  const list = filters[filterRow(name).list];
   const indexes = texts.map((text) => (text === null ? NO_VALUE : findText(list, foldCase(text))));
   return new Uint16Array(numbersOf(ofCovers).map((value) => Math.min(indexes[value], NO_VALUE)));
 }
@@ -132,8 +137,8 @@ export function filterColumns({ games, covers, numbering }: WriteSource): Filter
   return makeFilters({
     years: new Int32Array(numbersOf(through(itemOfRank, games.year))),
     values: {
-      ...forEachFilter((name) => ofGame(games.values[name]), filtersOf('game')),
-      ...forEachFilter((name) => ofCovers(covers.values[name]), filtersOf('cover')),
+      ...forEachFilter((name) => ofGame(games.values[name]), filterNamesOf('game')),
+      ...forEachFilter((name) => ofCovers(covers.values[name]), filterNamesOf('cover')),
     },
   });
 }

@@ -118,7 +118,7 @@ export function merge<Of extends number>(
 }
 
 /** A list of 32-bit numbers that grows. An array would take twice the memory, and leave more garbage. */
-export class NumberList {
+export class GrowingList {
   private numbers: Uint32Array;
   private count = 0;
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { checkFilters, checkWords } from '#find/search/check.ts';
 import { openSearch } from '#find/search/open.ts';
-import { rowOf, VALUE_FILTER_NAMES } from '#find/search/value-filters.ts';
+import { filterRow, VALUE_FILTER_NAMES } from '#find/search/value-filters.ts';
 import type { StoredColumn } from '#lib/columns/container.ts';
 import { openFindFiles } from '#lib/format/index/index-file.ts';
 import { CURRENT } from '#lib/format/layout.ts';
@@ -94,7 +94,7 @@ test.each<[string, RegExp, SearchChange]>([
 });
 
 test.each(VALUE_FILTER_NAMES)('wrong values of the filter %s are refused', (name) => {
-  const { list } = rowOf(name);
+  const { list } = filterRow(name);
   const changes: SearchChange[] = [
     (of) => add(of[`${list}.textStart`], 0, 1),
     (of) => of[`${list}.text`].fill(0xffff, 0, 1),

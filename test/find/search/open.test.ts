@@ -8,7 +8,7 @@ import {
   type SearchIndex,
   type WordIndex,
 } from '#find/search/open.ts';
-import { type FilterList, rowOf, VALUE_FILTER_NAMES } from '#find/search/value-filters.ts';
+import { type FilterList, filterRow, VALUE_FILTER_NAMES } from '#find/search/value-filters.ts';
 import {
   entriesAt,
   findPrefix,
@@ -54,7 +54,7 @@ const wordIndex: WordIndex = {
 };
 const filterIndex: FilterIndex = {
   ...(Object.fromEntries(
-    VALUE_FILTER_NAMES.map((name, at) => [rowOf(name).list, makePostings(1 + at * 2).postings]),
+    VALUE_FILTER_NAMES.map((name, at) => [filterRow(name).list, makePostings(1 + at * 2).postings]),
   ) as Record<FilterList, Postings>),
   years: Int32Array.of(-5, 1985),
   yearOfRank: Uint16Array.of(1, 2, 0),

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { loadCatalogue } from '#demo/catalogue/load.ts';
 import { FACETS, type FacetName } from '#find/search/query.ts';
-import { rowOf, VALUE_FILTER_NAMES, type ValueFilter } from '#find/search/value-filters.ts';
+import { filterRow, VALUE_FILTER_NAMES, type ValueFilter } from '#find/search/value-filters.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { searchOf } from '#proxy/api/parameters.ts';
@@ -48,7 +48,7 @@ test('each filter finds the game with a value, in any case, also if its row is n
   await loadCatalogue(database, plainCatalogue(GAMES));
   await addTimes(database);
   for (const name of VALUE_FILTER_NAMES) {
-    const { of, column } = rowOf(name);
+    const { of, column } = filterRow(name);
     await database.run(`UPDATE ${of}s SET ${column} = ? WHERE id = 1`, [oddValue(name)]);
   }
   const readAll: (string | null)[] = [];
@@ -56,7 +56,7 @@ test('each filter finds the game with a value, in any case, also if its row is n
     readAll.push((await run(database, snapshotsDir)).readAllBecause);
     const find = openCurrent(snapshotsDir);
     for (const name of VALUE_FILTER_NAMES) {
-      const { finds, isFacet } = rowOf(name);
+      const { finds, isFacet } = filterRow(name);
       const value = oddValue(name);
       const { ids, counted } = find(name, value.toUpperCase());
       expect(ids, `${which}, ${name}`).toEqual([1]);
