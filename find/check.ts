@@ -1,6 +1,6 @@
 /**
- * Checks all values of the files that find/ writes: before a generation is published, and of one that others have
- * made.
+ * Checks all values of the files of `search/` and `match/`, on which searches and matches rely: once, when files are
+ * published or arrive.
  */
 import type { ColumnFile } from '../lib/columns/container.ts';
 import { checkMatch, openMatch } from './match/open.ts';

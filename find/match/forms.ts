@@ -1,6 +1,6 @@
 /**
- * The normal forms of a title, by which file names find games. The generator makes them of every title and
- * the proxy of every name, with these functions. Two titles are *exact* if an exact form of one is one of
+ * The normal forms of a title, by which file names find games. A writer makes them of every title and a
+ * match of every name, with these functions. Two titles are *exact* if an exact form of one is one of
  * the other, and the *same* if one of their loose forms is, or the words of one.
  */
 import { EQUAL } from '../text/equal-words.ts';

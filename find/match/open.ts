@@ -1,6 +1,6 @@
 /**
- * The file of forms: for the forms of each title a hash, by which the games are found that a name may mean. What it finds it compares with the titles themselves, so that two forms
- * with one hash never give a wrong answer.
+ * The file of forms: for the forms of each title a hash, by which the games are found that a name may mean. What is
+ * found is compared with the titles themselves, so that two forms with one hash never give a wrong answer.
  *
  * Each list has an entry for each form of each game. The entries of a platform come one after another, in
  * ascending order of their keys, then of their games.

@@ -1,6 +1,6 @@
 /**
- * The keys by which names of platforms are compared: the proxy finds platforms by them, and the client maps
- * names as the proxy does. This file also runs in browsers, as a part of the client (`client/`): it does without
+ * The keys by which names of platforms are compared: platforms are found by them, and the client
+ * maps names in the same way. This file also runs in browsers, as a part of the client (`client/`): it does without
  * the tables of `words.ts`, which are larger than the client.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The search index. The proxy finds the games for a query in it without reading records. A game is
+ * The search index. The games for a query are found in it without reading records. A game is
  * identified by its *rank*, its index in title order, so an ascending list of ranks is sorted by title.
  *
  * A game is found by the words of its *variants*: the words of its title, and of other spellings of it.

@@ -27,7 +27,7 @@ export interface WordPairs {
 const BITS_PER_PAIR = 4;
 
 /**
- * Finds the pairs while a generation is opened. A word of a query can be words of a title written together,
+ * Finds the pairs while an index is opened. A word of a query can be words of a title written together,
  * so the search tries every place to split it, and looks only for words that are neighbours somewhere.
  */
 export function makeWordPairs({ words, start }: VariantWords): WordPairs {

@@ -1,5 +1,5 @@
 /**
- * What a search needs besides the index. It is made once, while a generation is opened, in memory that
+ * What a search needs besides the index. It is made once, while the index is opened, in memory that
  * threads share.
  */
 import { sharedZeros } from '../../lib/columns/arrays.ts';
@@ -22,7 +22,7 @@ export interface PreparedSearch extends PreparedWords {
 }
 
 /**
- * @param sameWords what was prepared for an earlier generation that has the same words, and as many games
+ * @param sameWords what was prepared for an earlier index that has the same words, and as many games
  */
 export function prepareSearch(
   index: SearchIndex,

@@ -1,6 +1,6 @@
 /**
- * Splits titles and queries into words. The generator, the proxy and every program that loads
- * `search.json` with MiniSearch must use this tokeniser.
+ * Splits titles and queries into words. Writers, searches and every program that loads `search.json`
+ * with MiniSearch must use this tokeniser.
  *
  * Words that differ only in case, accents, apostrophes or character width count as the same word, and
  * hiragana count as katakana. Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a

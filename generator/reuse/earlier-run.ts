@@ -164,8 +164,8 @@ function fileState(dir: string, { path: name }: ManifestFile): string | undefine
 }
 
 const ROOT = path.join(import.meta.dirname, '../..');
-/** The folders that affect what a generation contains. */
-const FOLDERS = ['find', 'generator', 'lib'];
+/** The folders that affect what a generation contains: that of the generator, and those that it imports. */
+export const PROGRAM_FOLDERS: readonly string[] = ['find', 'generator', 'lib'];
 
 /**
  * Identifies the program, so that a run never relies on one of another version. It is the hash of the
@@ -174,7 +174,7 @@ const FOLDERS = ['find', 'generator', 'lib'];
 function programVersion(): string {
   const sha256 = createHash('sha256').update(JSON.stringify(process.versions));
   sha256.update(readFileSync(path.join(ROOT, 'package.json')));
-  for (const folder of FOLDERS) {
+  for (const folder of PROGRAM_FOLDERS) {
     const files = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
     for (const name of files.filter((file) => /\.[jt]s$/.test(file)).sort()) {
       sha256.update(`\n${folder}/${name}\n`).update(readFileSync(path.join(ROOT, folder, name)));

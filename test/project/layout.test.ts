@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
+import { PROGRAM_FOLDERS } from '#generator/reuse/earlier-run.ts';
 import { ROOT } from '#test/support/product.ts';
 
 /** Also finds the files that worker threads are started from. */
@@ -79,4 +80,9 @@ test('the core imports no part', () => {
   for (const [, { imports }] of core) {
     expect(imports.filter((each) => parts.includes(each.split('/')[0] ?? ''))).toEqual([]);
   }
+});
+
+test('a run relies on an earlier one only if no folder has changed that the generator imports', () => {
+  const imports = FOLDERS.get('generator')?.imports ?? [];
+  expect(PROGRAM_FOLDERS.toSorted()).toEqual(['generator', ...imports].toSorted());
 });

@@ -1,5 +1,5 @@
 /**
- * Orders of all games that do not depend on a query. They are made while a generation is opened, in
+ * Orders of all games that do not depend on a query. They are made while the index is opened, in
  * memory that threads share, so that a page needs no sorting. Title order needs none: it is that of the
  * ranks themselves.
  */
@@ -35,7 +35,7 @@ export function makeRankOrders(
 ): RankOrders {
   const { gameOfRank, firstCover } = games;
   const count = gameOfRank.length;
-  // Plain loops: the thread that opens a generation is new, and calls of functions are slow there.
+  // Plain loops: the thread that opens an index is new, and calls of functions are slow there.
   const titleOrder = new Uint32Array(count);
   const lengths = new Uint32Array(count);
   const covers = new Uint32Array(count);
