@@ -1,6 +1,6 @@
 /** Finds the games whose titles differ from those of a name in a few letters, but in no word and no number. */
 
-import { canBecome } from '../search/near-spellings.ts';
+import { canBecome } from '../text/edit-distance.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type LooseForms, looseForm } from './forms.ts';
 import { fewestEdits, findKeys, firstKeyOf, lettersOf } from './open.ts';

@@ -1,7 +1,6 @@
 /**
- * Finds near spellings: the words of the index within an edit distance of a wanted word. An edit is the
- * insertion, deletion or substitution of one letter, or the swap of two neighbouring ones. A letter is a
- * code point.
+ * Finds near spellings: the words of the index within an edit distance of a wanted word. A swap of two neighbouring
+ * letters is one edit. A letter is a code point.
  *
  * Every word of a fitting length is looked at. Nearly all are ruled out by their sets of letters, since
  * an edit adds at most one letter to a word and removes at most one. Of 345,000 words (a million games),
@@ -9,9 +8,11 @@
  * a whole word, eight misspelt words take 1.2 times as long. An automaton over all words took less time, but
  * eight times as long to prepare and three times as much code.
  */
+
 import { firstIndex, sharedZeros } from '../../lib/columns/arrays.ts';
 import { onesIn } from '../../lib/columns/bits.ts';
 import { type Postings, textCount } from '../../lib/columns/postings.ts';
+import { canBecome } from '../text/edit-distance.ts';
 import { sortByKey } from './sets/rank-order.ts';
 
 /** The words of the index by their length, in memory that threads share. */
@@ -158,32 +159,4 @@ function lettersAt({ text, textStart }: Pick<Postings, 'text' | 'textStart'>, nu
     else letters.push(unit);
   }
   return letters;
-}
-
-/**
- * Whether this many edits turn a word, from `i` on, into the wanted one, from `j` on.
- * @param withSwaps whether a swap is one edit rather than two
- */
-export function canBecome(
-  word: readonly number[],
-  wanted: readonly number[],
-  edits: number,
-  withSwaps: boolean,
-  i = 0,
-  j = 0,
-): boolean {
-  while (i < word.length && j < wanted.length && word[i] === wanted[j]) {
-    i++;
-    j++;
-  }
-  const rest = word.length - i + wanted.length - j;
-  if (i === word.length || j === wanted.length) return rest <= edits;
-  if (edits === 0) return false;
-  const isSwapped = withSwaps && word[i] === wanted[j + 1] && word[i + 1] === wanted[j];
-  return (
-    canBecome(word, wanted, edits - 1, withSwaps, i + 1, j + 1) ||
-    canBecome(word, wanted, edits - 1, withSwaps, i + 1, j) ||
-    canBecome(word, wanted, edits - 1, withSwaps, i, j + 1) ||
-    (isSwapped && canBecome(word, wanted, edits - 1, withSwaps, i + 2, j + 2))
-  );
 }

@@ -86,3 +86,10 @@ test('a run relies on an earlier one only if no folder has changed that the gene
   const imports = FOLDERS.get('generator')?.imports ?? [];
   expect(PROGRAM_FOLDERS.toSorted()).toEqual(['generator', ...imports].toSorted());
 });
+
+test('find/search and find/match do not import each other', () => {
+  const files = fastGlob.sync('find/{search,match}/**/*.ts', { cwd: ROOT });
+  expect(files.length).toBeGreaterThan(20);
+  const between = files.filter((file) => /from '[./]+\/(?:search|match)\//.test(read(file)));
+  expect(between).toEqual([]);
+});

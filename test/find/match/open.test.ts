@@ -13,9 +13,9 @@ import {
   type MatchIndex,
   openMatch,
 } from '#find/match/open.ts';
-import { canBecome } from '#find/search/near-spellings.ts';
+import { canBecome } from '#find/text/edit-distance.ts';
 import { encodeColumns, openColumns } from '#lib/columns/container.ts';
-import { editDistance } from '#test/find/search/edit-distance.ts';
+import { editDistance } from '#test/find/text/edit-distance.ts';
 
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
 const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };

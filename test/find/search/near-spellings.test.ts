@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import { type AmongWords, makeSpellingIndex, nearSpellings } from '#find/search/near-spellings.ts';
 import type { Postings } from '#lib/columns/postings.ts';
-import { editDistance } from './edit-distance.ts';
+import { editDistance } from '../text/edit-distance.ts';
 
 function makeIndex(words: Iterable<string>) {
   const sorted = [...new Set(words)].sort();

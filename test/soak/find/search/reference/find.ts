@@ -2,7 +2,7 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
-import { editDistance } from '#test/find/search/edit-distance.ts';
+import { editDistance } from '#test/find/text/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
 import {
   additionalWords,
