@@ -1,15 +1,15 @@
 /**
  * Finds the game that a file name means, among the games of some platforms. What the index finds by hashes is
- * compared with the titles themselves. The work is bounded: a name has a few titles, and a platform few
- * games whose forms are almost those of a title.
+ * compared with the titles themselves.
+ *
+ * Invariant: what was found by then counts only if the budget was not spent before all games were compared.
  */
 
-import { remember } from '../../lib/program/remember.ts';
-import { type Catalogue, overlap, withKeys, withLoose } from './catalogue.ts';
+import { type Catalogue, overlap, withKeys } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
-import { exactFormsOf, haveSameWords, looseFormsOf, partsOf } from './forms.ts';
-import { hashWords, type MatchIndex } from './open.ts';
+import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
+import { hashWords } from './open.ts';
 import type { NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
@@ -42,21 +42,12 @@ const MOST_CANDIDATES = 3;
 /** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
 const TWO_DIGITS = /^\d\d$/;
 
-/** @param platforms the numbers of the platforms */
 export function findMatches(
-  index: MatchIndex,
+  catalogue: Catalogue,
   { titles, withTags, isHack, isGuess }: NameReading,
-  platforms: readonly number[],
   facts: GameFacts,
 ): Match {
-  const looseOf = remember((game: number) =>
-    facts
-      .titles(game)
-      .map((title, at) => looseFormsOf(title, at === 0 ? () => facts.slug(game) : undefined)),
-  );
-  const catalogue: Catalogue = { index, platforms, titlesOf: facts.titles, looseOf };
-  const wantedBy = remember((title: string) => looseFormsOf(title));
-  const gamesLike = remember((title: string) => withLoose(catalogue, wantedBy(title).loose));
+  const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
   const seen = new Map<number, Kind>();
   const note = (games: readonly number[], kind: Kind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
@@ -74,7 +65,11 @@ export function findMatches(
     const { exact: wanted } = exactFormsOf(title);
     // "Agent (USA)" is not "Agent U.S.A.".
     const isLike = titles.includes(title) ? () => true : hasBrackets;
-    const forms = games.map((game) => facts.titles(game).filter(isLike).map(exactFormsOf));
+    const forms = games.map((game) => {
+      const all = titlesOf(game);
+      return budget.spend(all.length) ? all.filter(isLike).map(exactFormsOf) : [];
+    });
+    if (budget.isSpent) return result();
     const exact = games.filter((_, at) => forms[at].some((of) => of.exact === wanted));
     const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
     note(inOrder(exact, title, facts), 'exact');
@@ -90,20 +85,26 @@ export function findMatches(
       wantedBy(title).loose.slice(0, most),
       wantedBy(title).lists.slice(0, most),
     ];
+    const compared = (game: number) => {
+      const forms = looseOf(game);
+      return budget.spend(forms.length) ? forms : [];
+    };
     let same = gamesLike(title).filter((game) =>
-      looseOf(game).some((of) => overlap(of.loose, loose)),
+      compared(game).some((of) => overlap(of.loose, loose)),
     );
     if (same.length === 0)
-      same = withKeys(index.words, platforms, lists.map(hashWords)).filter((game) =>
-        looseOf(game).some((of) =>
+      same = withKeys(catalogue, 'words', lists.map(hashWords)).filter((game) =>
+        compared(game).some((of) =>
           of.lists.some((list) => lists.some((words) => haveSameWords(list, words))),
         ),
       );
+    if (budget.isSpent) return result();
     note(inOrder(same, title, facts), 'same');
     if (same.length === 1) return result(same[0], 'same');
   }
   if (seen.size === 0 && !isGuess) {
     const near = findNear(catalogue, titles.map(wantedBy));
+    if (budget.isSpent) return result();
     note(near, 'near');
     if (near.length === 1) return result(near[0], 'near');
   }
@@ -113,6 +114,7 @@ export function findMatches(
       titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
       isGuess,
     );
+    if (budget.isSpent) return result();
     if (seen.size === 0 && sure !== undefined && !isHack) return result(sure, 'near');
     note(games, 'part');
   }

@@ -1,8 +1,9 @@
 /** Finds the games whose titles differ from those of a name in a few letters, but in no word and no number. */
 
 import { canBecome } from '../text/edit-distance.ts';
-import type { Catalogue } from './catalogue.ts';
-import { type LooseForms, looseForm } from './forms.ts';
+import { COST } from './budget.ts';
+import { type Catalogue, type Spelling, spellingOf } from './catalogue.ts';
+import type { LooseForms } from './forms.ts';
 import { fewestEdits, findKeys, firstKeyOf, lettersOf } from './open.ts';
 
 /** Shorter words that differ are other words: PV is not PIV. */
@@ -13,9 +14,9 @@ function mostEdits(length: number): number {
   return length < 8 ? 0 : length < 16 ? 1 : length < 26 ? 2 : 3;
 }
 
-/** @returns those with the fewest wrong letters */
+/** @returns those with the fewest wrong letters; none once the budget is spent */
 export function findNear(
-  { index, platforms, looseOf }: Catalogue,
+  { index, platforms, budget, spellingsOf }: Catalogue,
   wanted: readonly LooseForms[],
 ): number[] {
   let best: number[] = [];
@@ -29,6 +30,7 @@ export function findNear(
     if (most === 0 || tried.has(form)) continue;
     tried.add(form);
     const ofForm = lettersOf(form);
+    const spelling = spellingOf(form, words);
     for (const platform of platforms)
       for (let lengths = -most; lengths <= most; lengths++) {
         const low = firstKeyOf(form.length + lengths);
@@ -38,10 +40,13 @@ export function findNear(
           low,
           firstKeyOf(form.length + lengths + 1),
         );
+        if (!budget.spend(COST.lookUp + (to - from) * COST.letters)) return [];
         for (let at = from; at < to; at++) {
           const least = fewestEdits(letters[at], ofForm, Math.abs(lengths));
           if (least > Math.min(most, fewest)) continue;
-          const edits = editsBetween(form, words, looseOf(games[at]), most);
+          const spellings = spellingsOf(games[at]);
+          if (!budget.spend(spellings.length)) return [];
+          const edits = editsBetween(spelling, spellings, most);
           if (edits > fewest) continue;
           if (edits < fewest) best = [];
           fewest = Math.min(fewest, edits);
@@ -53,21 +58,15 @@ export function findNear(
 }
 
 /** @returns Infinity if numbers or whole words differ */
-function editsBetween(
-  form: string,
-  words: readonly string[],
-  of: readonly LooseForms[],
-  most: number,
-): number {
+function editsBetween(one: Spelling, others: readonly Spelling[], most: number): number {
   let fewest = Number.POSITIVE_INFINITY;
-  for (const { lists } of of)
-    for (const other of lists) {
-      const text = looseForm(other);
-      if (numbersIn(form) !== numbersIn(text)) continue;
-      let edits = 0;
-      while (edits <= most && !canBecome(codesOf(form), codesOf(text), edits, false)) edits++;
-      if (edits <= most && edits < fewest && !hasOtherWord(words, other, edits)) fewest = edits;
-    }
+  for (const other of others) {
+    if (one.numbers !== other.numbers) continue;
+    let edits = 0;
+    while (edits <= most && !canBecome(one.codes, other.codes, edits, false)) edits++;
+    if (edits <= most && edits < fewest && !hasOtherWord(one.words, other.words, edits))
+      fewest = edits;
+  }
   return fewest;
 }
 
@@ -95,13 +94,4 @@ function withoutWords(words: readonly string[], others: readonly string[]): stri
 /** Whether the text is that of the words without one of them. */
 function lacksWord(words: readonly string[], text: string): boolean {
   return words.some((_, at) => words.toSpliced(at, 1).join('') === text);
-}
-
-export function numbersIn(text: string): string {
-  return (text.match(/\d+/g) ?? []).join('.');
-}
-
-/** Its code units. `canBecome` is slow for words if it also gets texts. */
-function codesOf(text: string): number[] {
-  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
 }

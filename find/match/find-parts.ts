@@ -3,9 +3,9 @@
  * precedes it, or their subtitles differ.
  */
 
-import { type Catalogue, overlap, withKeys, withLoose } from './catalogue.ts';
-import { numbersIn, SHORTEST_SPELLING } from './find-near.ts';
-import { type LooseForms, type Parts, partsOf } from './forms.ts';
+import { type Catalogue, numbersIn, overlap, withKeys, withLoose } from './catalogue.ts';
+import { SHORTEST_SPELLING } from './find-near.ts';
+import type { LooseForms, Parts } from './forms.ts';
 import { hashForm } from './open.ts';
 
 type Title = LooseForms & Parts;
@@ -31,18 +31,19 @@ const SHORTEST_PART = 8;
 /**
  * @param titles those that the name may mean
  * @param isGuess whether the name says more than they do
- * @returns all games, the likeliest first; and the first if it is the only one that the name can mean
+ * @returns all games, the likeliest first; and the first if it is the only one that the name can mean. Once
+ * the budget is spent, some may be missing
  */
 export function findParts(
   catalogue: Catalogue,
   titles: readonly Title[],
   isGuess = false,
 ): { readonly games: readonly number[]; readonly sure: number | undefined } {
-  const { index, platforms, looseOf, titlesOf } = catalogue;
+  const { budget, looseOf, partsOf } = catalogue;
   const found = new Map<number, number>();
   for (const one of titles) {
     const gamesWith = (parts: readonly string[]) =>
-      withKeys(index.parts, platforms, parts.map(hashForm));
+      withKeys(catalogue, 'parts', parts.map(hashForm));
     const subtitles = one.tails.filter((tail) => tail.length >= SHORTEST_PART);
     const ofOneGame = subtitles.filter((tail) => gamesWith([tail]).length === 1);
     const titles = subtitles.filter(
@@ -53,7 +54,8 @@ export function findParts(
       ...gamesWith([...one.loose, ...one.tails, ...one.heads]),
     ]);
     for (const game of [...games].slice(0, MOST_GAMES)) {
-      const parts = titlesOf(game).map((title) => partsOf(title));
+      const parts = partsOf(game);
+      if (!budget.spend(parts.length)) return { games: [], sure: undefined };
       const common = looseOf(game).map((forms, at) =>
         commonOf(one, { ...forms, ...parts[at] }, ofOneGame, titles),
       );
@@ -71,9 +73,8 @@ export function findParts(
   // Parts of a game, such as its downloads, have its title before their own.
   const likely = ranked.filter(([, of]) => of < SUBTITLE);
   const isPartOf = (part: number, whole: number) =>
-    titlesOf(part).some((title) =>
-      looseOf(whole).some(({ loose }) => overlap(loose, partsOf(title).heads)),
-    );
+    budget.spend(1) &&
+    partsOf(part).some(({ heads }) => looseOf(whole).some(({ loose }) => overlap(loose, heads)));
   const whole = likely.find(([game]) =>
     likely.every(([other, of]) => of === SURE && (other === game || isPartOf(other, game))),
   );
@@ -84,9 +85,10 @@ export function findParts(
 function isAnywhere(catalogue: Catalogue, titles: readonly Title[]): boolean {
   const platforms = [...catalogue.index.loose.start.keys()].slice(0, -1);
   const loose = titles.flatMap((title) => title.loose);
-  return withLoose({ ...catalogue, platforms }, loose).some((game) =>
-    catalogue.looseOf(game).some((forms) => overlap(forms.loose, loose)),
-  );
+  return withLoose({ ...catalogue, platforms }, loose).some((game) => {
+    const forms = catalogue.looseOf(game);
+    return catalogue.budget.spend(forms.length) && forms.some((of) => overlap(of.loose, loose));
+  });
 }
 
 /**

@@ -1,9 +1,14 @@
 /**
  * Finds the game that a file name means: by what the name says, and only without success by what else it may
  * mean. A guess counts only if it leaves exactly one game.
+ *
+ * Invariant: whatever the name is, the work for it is bounded by a count.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { wordsOf } from '../text/words.ts';
-import { findMatches, type GameFacts, type Match } from './find-matches.ts';
+import { Budget, COST } from './budget.ts';
+import { type Catalogue, makeCatalogue } from './catalogue.ts';
+import { type Found, findMatches, type GameFacts, type Match } from './find-matches.ts';
 import { guessNames, splitExtension } from './guess-names.ts';
 import type { MatchIndex } from './open.ts';
 import { type NameReading, readName } from './read-name.ts';
@@ -37,16 +42,31 @@ export function findName(
   platforms: readonly number[],
   context: NameContext,
 ): NameMatch {
+  const budget = new Budget();
+  const catalogue = makeCatalogue(index, platforms, budget, context.forRegions([]));
+  budget.spend(name.length * COST.letter);
+  const best = findBest(name, first, catalogue, context);
+  return budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
+}
+
+function findBest(
+  name: string,
+  first: NameReading,
+  catalogue: Catalogue,
+  context: NameContext,
+): NameMatch {
+  const { budget, titlesOf } = catalogue;
+  const read = (text: string) => {
+    budget.spend(text.length * COST.letter);
+    return readName(text);
+  };
   const find = (reading: NameReading): NameMatch => {
     const games = context.forRegions(reading.regions);
-    const match = findMatches(index, reading, platforms, games);
+    const match = findMatches(catalogue, reading, games);
     return { reading, match: withoutFarYear(match, reading.year, games) };
   };
   const hasLetters = (game: number, letters: string) =>
-    context
-      .forRegions([])
-      .titles(game)
-      .some((title) => wordsOf(title).join('').includes(letters));
+    titlesOf(game).some((title) => wordsOf(title).join('').includes(letters));
   let best = find(first);
   let last = best;
   let rest = name;
@@ -55,20 +75,23 @@ export function findName(
     const split = splitExtension(rest);
     if (split === undefined || (found !== undefined && hasLetters(found, split.extension))) break;
     rest = split.rest;
-    last = find(readName(rest));
+    const reading = read(rest);
+    // An extension that the table has is no part of the first reading either.
+    if (!isDeepStrictEqual(reading, last.reading)) last = find(reading);
     if (last.match.found !== undefined) return last;
     if (found === undefined && last.match.candidates.length > 0) best = last;
   }
   if (best.match.found !== undefined || best.reading.isHack) return best;
   const { title, regions, disc, serial } = last.reading;
   for (const guess of guessNames(title, context.namesPlatform)) {
-    const read = readName(guess.name);
+    if (budget.isSpent) break;
+    const reading = read(guess.name);
     const other = find({
-      ...read,
-      regions: [...new Set([...regions, ...guess.regions, ...read.regions])],
+      ...reading,
+      regions: [...new Set([...regions, ...guess.regions, ...reading.regions])],
       year: guess.year ?? first.year,
-      disc: disc ?? read.disc,
-      serial: serial ?? read.serial,
+      disc: disc ?? reading.disc,
+      serial: serial ?? reading.serial,
       isGuess: true,
     });
     const { found, candidates } = other.match;
@@ -79,9 +102,16 @@ export function findName(
   // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
   const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
   if (best.match.candidates.length > 0 || unnumbered === title) return best;
-  const { found: other } = find({ ...readName(unnumbered), isGuess: true }).match;
+  const { found: other } = find({ ...read(unnumbered), isGuess: true }).match;
   const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
   return { ...best, match: { found: undefined, candidates } };
+}
+
+/** What is left of a match if the budget was spent before other games were compared. */
+function withoutUnsure({ found, candidates }: Match): Match {
+  const isSure = ({ kind }: Found) => kind !== 'near' && kind !== 'part';
+  const sure = found !== undefined && isSure(found) ? found : undefined;
+  return { found: sure, candidates: candidates.filter(isSure) };
 }
 
 /** A match whose only game was released in quite another year is a candidate. */

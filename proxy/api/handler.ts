@@ -14,7 +14,7 @@ import { makeSlots } from '../admit/limits/slots.ts';
 import { type ApiRequest, BASE, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
-import type { CurrentGeneration } from '../snapshot/generation.ts';
+import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
 import type { ReadChanges } from './changes/changes.ts';
 import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
@@ -22,7 +22,7 @@ import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
-import type { LaterResource, Resource } from './routes/route.ts';
+import type { FindInSteps, LaterResource, Requester, Resource } from './routes/route.ts';
 import { type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
@@ -34,6 +34,7 @@ import {
   PREFLIGHT,
   type Reply,
 } from './send.ts';
+import { makeTurns } from './turns.ts';
 
 export interface ApiParts extends AdmissionParts {
   /** The address at which clients reach the proxy, for the Link header. */
@@ -65,6 +66,7 @@ export class Api {
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
   private readonly cache = makeResourceCache();
+  private readonly takeTurns = makeTurns<Resource>();
   private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
@@ -153,22 +155,41 @@ export class Api {
     reply.route = route.name;
     let found: Resource | Promise<LaterResource> | Download | undefined;
     try {
-      const find = route.prepare(queryString);
+      const inSteps = route.inSteps?.(queryString);
+      const find = inSteps ? this.inTurns(inSteps) : route.prepare(queryString);
       checkSnapshotId(head.snapshot);
       if (current === undefined) return this.send(reply, ERRORS.noSnapshot);
       if (!isCurrent) return this.send(reply, ERRORS.snapshotChanged);
       found = find(current, { key: reply.key?.id, socket: reply.request.socket });
     } catch (error) {
-      if (!(error instanceof ParameterError)) throw error;
-      return this.send(reply, badRequest(error.message, error.parameter));
+      return this.refuse(reply, error);
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
-    if (found instanceof Promise) return void this.sendLater(reply, found);
+    const keep = (resource: Resource) => {
+      if (cached !== 'repeated') return;
+      this.cache.add(resource.snapshot, target, { route: route.name, resource });
+    };
+    if (found instanceof Promise) return void this.sendLater(reply, found, keep);
     if ('files' in found) return void this.sendDownload(reply, found);
     this.sendResource(reply, found);
-    if (cached === 'repeated') {
-      this.cache.add(current.id, target, { route: route.name, resource: found });
+    keep(found);
+  }
+
+  /** Finds a resource in turns. What was found of a generation that is replaced meanwhile is found again. */
+  private inTurns(find: FindInSteps) {
+    const { current } = this.parts;
+    function* steps(): Generator<void, Resource> {
+      for (;;) {
+        const generation = current() as Generation;
+        const each = find(generation);
+        do {
+          const { done, value } = each.next();
+          if (done) return value;
+          yield;
+        } while (current() === generation);
+      }
     }
+    return (_: unknown, requester: Requester) => this.takeTurns(requester, steps);
   }
 
   /** Sends a resource, or 304 if the client already has it. */
@@ -179,13 +200,23 @@ export class Api {
     response.then((later) => this.send(reply, later)).catch((error) => this.fail(reply, error));
   }
 
-  private async sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
+  private async sendLater(
+    reply: Reply,
+    later: Promise<LaterResource>,
+    keep: (resource: Resource) => void,
+  ): Promise<void> {
     try {
       const found = await later;
+      const { snapshot } = reply.request.head;
       if (typeof found === 'string') this.send(reply, ERRORS[found]);
-      else this.sendResource(reply, found);
+      else if (snapshot !== undefined && snapshot !== found.snapshot)
+        this.send(reply, ERRORS.snapshotChanged);
+      else {
+        this.sendResource(reply, found);
+        keep(found);
+      }
     } catch (error) {
-      this.fail(reply, error);
+      this.refuse(reply, error);
     }
   }
 
@@ -235,6 +266,13 @@ export class Api {
       key.usage.bytes += bytes;
     }
     this.parts.logAccess?.(reply, status, milliseconds);
+  }
+
+  /** Sends 400 for a wrong parameter; other errors are those of the program. */
+  private refuse(reply: Reply, error: unknown): void {
+    if (error instanceof ParameterError && !reply.isSent)
+      this.send(reply, badRequest(error.message, error.parameter));
+    else this.fail(reply, error);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */

@@ -21,6 +21,7 @@ export const REFUSALS = [
   'no_keys',
   'snapshot_busy',
   'many_downloads',
+  'many_waiting',
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 

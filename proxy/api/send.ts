@@ -76,6 +76,7 @@ export const ERRORS = {
   snapshotChanged: error(412, 'Snapshot changed'),
   busy: error(503, 'Snapshot busy', 'snapshot_busy', RETRY_SOON),
   manyDownloads: error(503, 'Too many downloads', 'many_downloads', RETRY_SOON),
+  manyWaiting: error(429, 'Too many requests at once', 'many_waiting', RETRY_SOON),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
   longTarget: error(414, 'Request target too long'),
   noKeys: error(503, 'No API keys yet', 'no_keys', RETRY_SOON),

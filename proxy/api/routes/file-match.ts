@@ -1,29 +1,32 @@
-/** The route that finds the games of file names, or of ids that other sources have given to them. */
+/**
+ * The route that finds the games of file names, or of ids that other sources have given to them. Each name is
+ * a step: the work for one is bounded by a count.
+ */
 
 import { findName } from '../../../find/match/find.ts';
 import type { Found, Match } from '../../../find/match/find-matches.ts';
 import { type NameReading, readName } from '../../../find/match/read-name.ts';
 import { numbersWithId } from '../../../find/names/external-ids.ts';
-import { type GamesReadOnce, readGamesOnce } from '../../snapshot/game-facts.ts';
+import { type GamesOfRequest, readGames } from '../../snapshot/game-facts.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
-import { makeJsonResource, makeRoute } from './route.ts';
+import { makeJsonResource, makeRouteInSteps } from './route.ts';
 
-export const fileMatchRoute = makeRoute(
+export const fileMatchRoute = makeRouteInSteps(
   'match',
   [...MATCH_NAMES, ...INCLUDE_NAMES],
   (parameters) => {
     const request = matchOf(parameters);
     const include = includeOf(parameters);
-    return (generation) => {
+    return function* (generation) {
       const members = resolveInclude(generation, include);
       const named = request.platforms.flatMap((text) => findPlatform(generation, text));
       const platforms = [...new Set(named)];
-      const games = readGamesOnce(generation);
-      const items = matchAll(generation, games, request, platforms);
-      const body = matchBody({ ...generation, games: games.records }, items, members);
+      const games = readGames(generation);
+      const items = yield* matchAll(generation, games, request, platforms);
+      const body = matchBody(generation, items, members);
       return makeJsonResource(body, generation.id);
     };
   },
@@ -47,12 +50,12 @@ function findPlatform({ platformNames }: Generation, text: string): readonly num
 }
 
 /** @param platforms the numbers of the platforms; all if there are none */
-function matchAll(
+function* matchAll(
   { match: index, platformNames }: Generation,
-  games: GamesReadOnce,
+  games: GamesOfRequest,
   { names, ids }: MatchRequest,
   platforms: readonly number[],
-): Item[] {
+): Generator<void, Item[]> {
   const onPlatforms = (numbers: readonly number[]) =>
     numbers.filter((game) => platforms.length === 0 || platforms.includes(games.platform(game)));
   const byId = (text: string): Match => {
@@ -67,7 +70,9 @@ function matchAll(
     namesPlatform: (name: string) =>
       platformNames.find(name).some((number) => platforms.includes(number)),
   };
-  return names.map((name) => {
+  const items: Item[] = [];
+  for (const name of names) {
+    if (items.length > 0) yield;
     let reading = readName(name);
     let match: Match | undefined =
       reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
@@ -78,8 +83,9 @@ function matchAll(
       const byName = byId(`mame:${reading.title}`);
       if (byName.found !== undefined) match = byName;
     }
-    return { name, reading, ...match };
-  });
+    items.push({ name, reading, ...match });
+  }
+  return items;
 }
 
 function matchBody(

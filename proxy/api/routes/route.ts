@@ -48,7 +48,12 @@ export interface Route<Found = Resource | Promise<LaterResource>> {
   readonly prepare: (
     queryString: string,
   ) => (generation: Generation, requester?: Requester) => Found | undefined;
+  /** The same in steps that take a few milliseconds, if all at once may take longer. */
+  readonly inSteps?: ((queryString: string) => FindInSteps) | undefined;
 }
+
+/** Each step but the first begins while the generation is still in use. The time of each is bounded by a count. */
+export type FindInSteps = (generation: Generation) => Iterator<void, Resource>;
 
 /** Who has sent a request: what takes long is shared fairly among keys, and given up if the client leaves. */
 export interface Requester {
@@ -57,7 +62,7 @@ export interface Requester {
 }
 
 /** A resource, or the name of the error to send. */
-export type LaterResource = Resource | 'sinceGone' | 'busy';
+export type LaterResource = Resource | 'sinceGone' | 'busy' | 'manyWaiting';
 
 /**
  * @param allowed the names of its parameters
@@ -69,6 +74,29 @@ export function makeRoute<Found>(
   prepare: (parameters: QueryParameters) => ReturnType<Route<Found>['prepare']>,
 ): Route<Found> {
   return { name, prepare: (queryString) => prepare(readParameters(queryString, allowed)) };
+}
+
+/** @param prepare as in {@link makeRoute}, in steps */
+export function makeRouteInSteps(
+  name: RouteName,
+  allowed: readonly string[],
+  prepare: (parameters: QueryParameters) => FindInSteps,
+): Route {
+  const inSteps = (queryString: string) => prepare(readParameters(queryString, allowed));
+  return {
+    name,
+    inSteps,
+    prepare(queryString) {
+      const find = inSteps(queryString);
+      return (generation) => {
+        const steps = find(generation);
+        for (;;) {
+          const { done, value } = steps.next();
+          if (done) return value;
+        }
+      };
+    },
+  };
 }
 
 /** A route without parameters. */

@@ -5,17 +5,18 @@ import type { Generation } from '../../snapshot/generation.ts';
 import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import { facetsOf, PAGING_NAMES, pagingOf, SEARCH_NAMES, searchOf } from '../parameters.ts';
-import { makeJsonResource, makeRoute, type PageLinks, type Route } from './route.ts';
+import { makeJsonResource, makeRouteInSteps, type PageLinks, type Route } from './route.ts';
 
 export const SEARCH_PARAMETERS = [...SEARCH_NAMES, ...PAGING_NAMES, ...INCLUDE_NAMES];
 
 export function searchRoute(pageLinks: PageLinks): Route {
-  return makeRoute('search', SEARCH_PARAMETERS, (parameters) => {
+  return makeRouteInSteps('search', SEARCH_PARAMETERS, (parameters) => {
     const { page, perPage } = pagingOf(parameters);
     const query = searchOf(parameters);
     const include = includeOf(parameters);
     const facets = facetsOf(parameters);
-    return (generation) => {
+    // The only step: the words of a query are few, and so are the lists that each of them has.
+    return function* (generation) {
       const members = resolveInclude(generation, include);
       const found = generation.search.find(query, (page - 1) * perPage, perPage);
       const { total, ranks, step } = found;

@@ -1,0 +1,90 @@
+/** How requests that take long share a thread: by steps, by keys, with clients that leave. */
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { makeTurns } from '#proxy/api/turns.ts';
+
+/** Turns of works that note each step, such as "a1". */
+function start() {
+  const takeTurns = makeTurns<string>();
+  const steps: string[] = [];
+  const take = (name: string, count: number, key: unknown = name, isLeft = false) => {
+    const socket = { destroyed: isLeft, remoteAddress: '', readableEnded: false };
+    function* work() {
+      for (let at = 1; at <= count; at++) {
+        steps.push(`${name}${at}`);
+        if (at < count) yield;
+      }
+      return name;
+    }
+    return { socket, result: takeTurns({ key: key as number, socket }, work) };
+  };
+  return { take, steps };
+}
+
+test('a single step is done at once, unless a turn was just taken', async () => {
+  const { take, steps } = start();
+  expect(take('a', 1).result).toBe('a');
+  const { result } = take('b', 1);
+  expect(steps).toEqual(['a1']);
+  expect(await result).toBe('b');
+  await nextRound();
+  expect(take('c', 1).result).toBe('c');
+});
+
+test('between two steps, the thread does what has arrived', async () => {
+  const { take, steps } = start();
+  const { result } = take('a', 3);
+  for (let round = 1; round <= 2; round++) {
+    expect(steps).toHaveLength(round);
+    await nextRound();
+  }
+  expect(await result).toBe('a');
+});
+
+test('keys take turns, and the works of a key come one after the other', async () => {
+  const { take, steps } = start();
+  const all = [take('a', 2, 1), take('b', 2, 1), take('c', 3, 2)];
+  await Promise.all(all.map(({ result }) => result));
+  expect(steps).toEqual(['a1', 'a2', 'c1', 'b1', 'c2', 'b2', 'c3']);
+});
+
+test('work whose client leaves is given up, or not begun', async () => {
+  const { take, steps } = start();
+  const first = take('a', 3);
+  const second = take('b', 1, 'a');
+  const third = take('c', 1, 'a');
+  first.socket.destroyed = true;
+  second.socket.destroyed = true;
+  expect(await Promise.all([first.result, second.result, third.result])).toEqual([
+    'busy',
+    'busy',
+    'c',
+  ]);
+  expect(steps).toEqual(['a1', 'c1']);
+});
+
+test('a bounded number of works of a key waits, and clients that have left do not count', async () => {
+  const { take } = start();
+  take('a', 2);
+  const waiting = Array.from({ length: 255 }, () => take('b', 1, 'a'));
+  expect(await take('c', 1, 'a').result).toBe('manyWaiting');
+  waiting[0].socket.destroyed = true;
+  expect(await take('d', 1, 'a').result).toBe('d');
+});
+
+test('work that fails ends, and the next one is done', async () => {
+  const takeTurns = makeTurns<string>();
+  const fail = () => {
+    throw new Error('broken');
+  };
+  takeTurns({ key: 1 }, function* () {
+    yield;
+    return 'a';
+  });
+  const failed = takeTurns({ key: 1 }, fail);
+  const last = takeTurns({ key: 1 }, function* () {
+    return 'b';
+  });
+  await expect(failed).rejects.toThrow('broken');
+  expect(await last).toBe('b');
+});
