@@ -38,7 +38,7 @@ export interface GameFacts {
   frontRank(game: number): 0 | 1 | 2;
 }
 
-const MOST_CANDIDATES = 3;
+export const MOST_CANDIDATES = 3;
 /** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
 const TWO_DIGITS = /^\d\d$/;
 

@@ -5,10 +5,18 @@
  * Invariant: whatever the name is, the work for it is bounded by a count.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { numbersWithId } from '../names/external-ids.ts';
+import type { PlatformNames } from '../names/platform-names.ts';
 import { wordsOf } from '../text/words.ts';
 import { Budget, COST } from './budget.ts';
 import { type Catalogue, makeCatalogue } from './catalogue.ts';
-import { type Found, findMatches, type GameFacts, type Match } from './find-matches.ts';
+import {
+  type Found,
+  findMatches,
+  type GameFacts,
+  type Match,
+  MOST_CANDIDATES,
+} from './find-matches.ts';
 import { guessNames, splitExtension } from './guess-names.ts';
 import type { MatchIndex } from './open.ts';
 import { type NameReading, readName } from './read-name.ts';
@@ -19,23 +27,73 @@ const MOST_YEARS_APART = 5;
 const MOST_EXTENSIONS = 2;
 const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
-interface NameContext {
+/** What must be known of the games besides the index. */
+export interface MatchedGames {
+  /** The number of the platform of a game. */
+  platform(game: number): number;
   /** What is known of the games for a file of these regions. */
   forRegions(regions: readonly string[]): GameFacts;
-  /** Whether a text is a name of one of the platforms. */
-  namesPlatform(name: string): boolean;
 }
 
-interface NameMatch {
+/** What a name says, and the game that it means. */
+export interface NameMatch {
   readonly reading: NameReading;
   readonly match: Match;
 }
 
-/**
- * @param first what the name says
- * @param platforms the numbers of the platforms
- */
-export function findName(
+/** Finds games among those of some platforms. */
+export interface Matcher {
+  /** @param text an id of another source, such as `serial:SLUS-20851` */
+  ofId(text: string): Match;
+  /** @param name of a file */
+  ofName(name: string): NameMatch;
+}
+
+/** @param platforms their numbers; for ids, none stands for all */
+export function makeMatcher(
+  index: MatchIndex,
+  platforms: readonly number[],
+  games: MatchedGames,
+  platformNames: Pick<PlatformNames, 'find'>,
+): Matcher {
+  const { gameIds } = index;
+  const onPlatforms = (game: number) =>
+    platforms.length === 0 || platforms.includes(games.platform(game));
+  const ofId = (text: string): Match => {
+    const [found, ...others] = numbersWithId(gameIds, text)
+      .filter(onPlatforms)
+      .map((game) => ({ kind: 'id' as const, game }));
+    return { found, candidates: others.slice(0, MOST_CANDIDATES) };
+  };
+  const context = {
+    forRegions: games.forRegions,
+    namesPlatform: (name: string) =>
+      platformNames.find(name).some((number) => platforms.includes(number)),
+  };
+  return {
+    ofId,
+    ofName(name) {
+      const reading = readName(name);
+      if (reading.serial !== null) {
+        const match = ofId(`serial:${reading.serial}`);
+        if (match.found !== undefined) return { reading, match };
+      }
+      const byTitle = findName(index, name, reading, platforms, context);
+      if (byTitle.match.found !== undefined || gameIds.entries.length === 0) return byTitle;
+      // The short names of arcade games, as MAME and its software lists have them.
+      const match = ofId(`mame:${byTitle.reading.title}`);
+      return match.found === undefined ? byTitle : { reading: byTitle.reading, match };
+    },
+  };
+}
+
+interface NameContext extends Pick<MatchedGames, 'forRegions'> {
+  /** Whether a text is a name of one of the platforms. */
+  namesPlatform(name: string): boolean;
+}
+
+/** @param first what the name says */
+function findName(
   index: MatchIndex,
   name: string,
   first: NameReading,

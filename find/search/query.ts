@@ -17,7 +17,7 @@ export type Step = 'exact' | 'near' | 'platform' | 'partial';
 /** With the text of each filter by a value. */
 export interface Query extends Readonly<Record<ValueFilter, string | undefined>> {
   /**
-   * The variants of the text, from `queryVariantsOf`, each with at most MOST_WORDS words. Undefined without a
+   * The variants of the text, from `queryVariantsOf`, Undefined without a
    * text: every title matches. A text without a word has no variant: no title matches.
    */
   readonly variants: readonly (readonly string[])[] | undefined;

@@ -2,7 +2,7 @@
  * The variants of a title or a query: the lists of words under which it is searched. A title that matches
  * in one of its variants is found.
  */
-import { hasOnlyPlainWords, plainWordsOf, wordsOf } from './words.ts';
+import { hasOnlyPlainWords, MOST_WORDS, plainWordsOf, wordsOf } from './words.ts';
 
 export const LATIN_LETTER = /\p{Script=Latin}/u;
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
@@ -27,7 +27,7 @@ export function variantsOf(title: string): string[][] {
  * @param most how many words of each count
  * @returns no empty list, and none twice
  */
-export function queryVariantsOf(q: string, most: number): string[][] {
+export function queryVariantsOf(q: string, most = MOST_WORDS): string[][] {
   const text = q.replace(/(?<![\p{L}\p{N}\p{M}])and(?![\p{L}\p{N}\p{M}])/giu, '&');
   const typed = text.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
   return variantsIn(MACRON.test(q) ? [text, typed] : [text], most);

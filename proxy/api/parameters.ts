@@ -7,7 +7,6 @@ import { parseExternalId } from '../../find/names/external-ids.ts';
 import { FACETS, type FacetName, type Query, SORTS, type Years } from '../../find/search/query.ts';
 import { forEachFilter, VALUE_FILTER_NAMES } from '../../find/search/value-filters.ts';
 import { queryVariantsOf } from '../../find/text/variants.ts';
-import { MOST_WORDS } from '../../find/text/words.ts';
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 import { type Id, splitId } from '../../lib/format/index/ids.ts';
 
@@ -226,7 +225,7 @@ export function searchOf(parameters: QueryParameters): Query {
     throw new ParameterError('q', `q must be at most ${LONGEST_QUERY} characters long`);
   }
   return {
-    variants: q === '' ? undefined : queryVariantsOf(q, MOST_WORDS),
+    variants: q === '' ? undefined : queryVariantsOf(q),
     platform: platformsOf(parameters),
     ...forEachFilter((name) => parameters.get(name)),
     ...filtersOf(parameters),

@@ -6,8 +6,7 @@ import { closeSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { findName } from '#find/match/find.ts';
-import { readName } from '#find/match/read-name.ts';
+import { type MatchedGames, makeMatcher } from '#find/match/find.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { readGames } from '#proxy/snapshot/game-facts.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
@@ -57,8 +56,8 @@ function find(name: string) {
   const games = readGames(generation);
   const compared = new Set<number>();
   const platforms = Array.from({ length: PLATFORMS }, (_, platform) => platform);
-  const { match } = findName(generation.match, name, readName(name), platforms, {
-    namesPlatform: () => false,
+  const counted: MatchedGames = {
+    ...games,
     forRegions(regions) {
       const facts = games.forRegions(regions);
       return {
@@ -69,7 +68,9 @@ function find(name: string) {
         },
       };
     },
-  });
+  };
+  const noNames = { find: () => [] };
+  const { match } = makeMatcher(generation.match, platforms, counted, noNames).ofName(name);
   const titleOf = (number: number) => games.forRegions([]).titles(number)[0];
   return {
     kind: match.found?.kind ?? null,
