@@ -5,9 +5,15 @@
 
 import { remember } from '../../lib/program/remember.ts';
 import { type Budget, COST } from './budget.ts';
-import type { GameFacts } from './find-matches.ts';
 import { type LooseForms, looseForm, looseFormsOf, type Parts, partsOf } from './forms.ts';
 import { type FORM_LISTS, type FormList, findKeys, looseKey, type MatchIndex } from './open.ts';
+
+/** By what a game is known. */
+export interface GameTitles {
+  /** Its title, then the alternative ones. */
+  titles(game: number): readonly string[];
+  slug(game: number): string;
+}
 
 export interface Catalogue {
   readonly index: MatchIndex;
@@ -37,12 +43,11 @@ export interface Spelling {
   readonly codes: readonly number[];
 }
 
-/** @param facts the titles and the slug of a game */
 export function makeCatalogue(
   index: MatchIndex,
   platforms: readonly number[],
   budget: Budget,
-  { titles, slug }: Pick<GameFacts, 'titles' | 'slug'>,
+  { titles, slug }: GameTitles,
 ): Catalogue {
   const looseOf = remember((game: number) =>
     titles(game).map((title, at) => looseFormsOf(title, at === 0 ? () => slug(game) : undefined)),

@@ -5,7 +5,7 @@
  * Invariant: what was found by then counts only if the budget was not spent before all games were compared.
  */
 
-import { type Catalogue, overlap, withKeys } from './catalogue.ts';
+import { type Catalogue, type GameTitles, overlap, withKeys } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
 import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
@@ -29,10 +29,7 @@ export interface Match {
 }
 
 /** What is known of games besides the index. */
-export interface GameFacts {
-  /** Its title, then the alternative ones. */
-  titles(game: number): readonly string[];
-  slug(game: number): string;
+export interface GameFacts extends GameTitles {
   releaseYear(game: number): number | null;
   /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
   frontRank(game: number): 0 | 1 | 2;
