@@ -37,7 +37,8 @@ export function joinItems(
   found: Found,
 ): { readonly games: Games; readonly covers: Covers } {
   const { platforms = [], games = NO_IDS, covers = NO_IDS } = stored?.index ?? {};
-  const keptColumn = (name: KeptColumn) => stored?.run.columns[name] ?? NOTHING;
+  const keptColumn = (name: KeptColumn) =>
+    stored === undefined ? NOTHING : stored.run.columns[name];
   const approvedAt = keptColumn('approvedAt');
   const isKept = stored?.isKept ?? NOTHING;
   const platformOf = new Uint32Array(isKept.length).fill(NONE);
