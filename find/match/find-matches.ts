@@ -58,12 +58,13 @@ export function findMatches(
   };
   for (const title of new Set([...withTags, ...titles])) {
     const games = gamesLike(title);
+    if (budget.isSpent) return result();
     if (games.length === 0) continue;
     const { exact: wanted } = exactFormsOf(title);
     // "Agent (USA)" is not "Agent U.S.A.".
     const isLike = titles.includes(title) ? () => true : hasBrackets;
     const forms = games.map((game) => {
-      const all = titlesOf(game);
+      const all = budget.isSpent ? [] : titlesOf(game);
       return budget.spend(all.length) ? all.filter(isLike).map(exactFormsOf) : [];
     });
     if (budget.isSpent) return result();
@@ -83,7 +84,7 @@ export function findMatches(
       wantedBy(title).lists.slice(0, most),
     ];
     const compared = (game: number) => {
-      const forms = looseOf(game);
+      const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];
     };
     let same = gamesLike(title).filter((game) =>

@@ -86,7 +86,7 @@ function isAnywhere(catalogue: Catalogue, titles: readonly Title[]): boolean {
   const platforms = [...catalogue.index.loose.start.keys()].slice(0, -1);
   const loose = titles.flatMap((title) => title.loose);
   return withLoose({ ...catalogue, platforms }, loose).some((game) => {
-    const forms = catalogue.looseOf(game);
+    const forms = catalogue.budget.isSpent ? [] : catalogue.looseOf(game);
     return catalogue.budget.spend(forms.length) && forms.some((of) => overlap(of.loose, loose));
   });
 }

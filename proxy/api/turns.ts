@@ -8,8 +8,10 @@ import type { Requester } from './routes/route.ts';
 /** How much of the work of a key may wait. */
 const MOST_WAITING = 256;
 
-/** Why there is no result: the client has left, or too much work of its key waits. */
-export type Unfinished = 'busy' | 'manyWaiting';
+/** Why there is no result, by the name of the error to send. */
+const LEFT = 'busy';
+const TOO_MANY = 'manyWaiting';
+type Unfinished = typeof LEFT | typeof TOO_MANY;
 
 interface Work<Result> extends PromiseWithResolvers<Result | Unfinished> {
   readonly socket: Requester['socket'];
@@ -33,7 +35,7 @@ export function makeTurns<Result>() {
     }
     if (queue.works.length >= MOST_WAITING) queue.works = queue.works.filter(isWanted);
     if (queue.works.length < MOST_WAITING) queue.works.push(work);
-    else work.resolve('manyWaiting');
+    else work.resolve(TOO_MANY);
   }
 
   function takeNext(): void {
@@ -72,7 +74,7 @@ export function makeTurns<Result>() {
 
 function isWanted<Result>({ socket, resolve }: Work<Result>): boolean {
   const isLeft = socket?.destroyed === true;
-  if (isLeft) resolve('busy');
+  if (isLeft) resolve(LEFT);
   return !isLeft;
 }
 

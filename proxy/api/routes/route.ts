@@ -52,7 +52,7 @@ export interface Route<Found = Resource | Promise<LaterResource>> {
   readonly inSteps?: ((queryString: string) => FindInSteps) | undefined;
 }
 
-/** Each step but the first begins while the generation is still in use. The time of each is bounded by a count. */
+/** The work of each step is bounded by a count. The next one is only taken while the generation is in use. */
 export type FindInSteps = (generation: Generation) => Iterator<void, Resource>;
 
 /** Who has sent a request: what takes long is shared fairly among keys, and given up if the client leaves. */
