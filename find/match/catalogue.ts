@@ -5,7 +5,7 @@
 
 import { remember } from '../../lib/program/remember.ts';
 import { type Budget, COST } from './budget.ts';
-import { type LooseForms, looseForm, looseFormsOf, type Parts, partsOf } from './forms.ts';
+import { type LooseForms, looseForm, looseFormsOf, partsOf, type TitleParts } from './forms.ts';
 import { type FORM_LISTS, type FormList, findKeys, looseKey, type MatchIndex } from './open.ts';
 
 /** By what a game is known. */
@@ -25,7 +25,7 @@ export interface Catalogue {
   /** The loose forms of each. */
   looseOf(game: number): readonly LooseForms[];
   /** The parts of each. */
-  partsOf(game: number): readonly Parts[];
+  partsOf(game: number): readonly TitleParts[];
   /** How each may be spelt. */
   spellingsOf(game: number): readonly Spelling[];
   /** The loose forms of a title of the name. */

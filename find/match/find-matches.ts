@@ -15,7 +15,7 @@ import type { NameReading } from './read-name.ts';
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
 type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';
 
-export interface Found {
+export interface MatchedGame {
   readonly kind: Kind;
   /** The number of the game. */
   readonly game: number;
@@ -23,9 +23,9 @@ export interface Found {
 
 export interface Match {
   /** The game that the name means, if it is certain enough. */
-  readonly found: Found | undefined;
+  readonly found: MatchedGame | undefined;
   /** Other games that it may mean, the likeliest first, each once. */
-  readonly candidates: readonly Found[];
+  readonly candidates: readonly MatchedGame[];
 }
 
 /** What is known of games besides the index. */

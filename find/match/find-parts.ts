@@ -5,10 +5,10 @@
 
 import { type Catalogue, numbersIn, overlap, withKeys, withLoose } from './catalogue.ts';
 import { SHORTEST_SPELLING } from './find-near.ts';
-import type { LooseForms, Parts } from './forms.ts';
+import type { LooseForms, TitleParts } from './forms.ts';
 import { hashForm } from './open.ts';
 
-type Title = LooseForms & Parts;
+type Title = LooseForms & TitleParts;
 
 /** What two titles have in common, from the surest to nothing. */
 const SURE = 0;

@@ -11,10 +11,10 @@ import { wordsOf } from '../text/words.ts';
 import { Budget, COST } from './budget.ts';
 import { type Catalogue, makeCatalogue } from './catalogue.ts';
 import {
-  type Found,
   findMatches,
   type GameFacts,
   type Match,
+  type MatchedGame,
   MOST_CANDIDATES,
 } from './find-matches.ts';
 import { guessNames, splitExtension } from './guess-names.ts';
@@ -167,7 +167,7 @@ function findBest(
 
 /** What is left of a match if the budget was spent before other games were compared. */
 function withoutUnsure({ found, candidates }: Match): Match {
-  const isSure = ({ kind }: Found) => kind !== 'near' && kind !== 'part';
+  const isSure = ({ kind }: MatchedGame) => kind !== 'near' && kind !== 'part';
   const sure = found !== undefined && isSure(found) ? found : undefined;
   return { found: sure, candidates: candidates.filter(isSure) };
 }

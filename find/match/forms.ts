@@ -21,7 +21,7 @@ export interface LooseForms {
 }
 
 /** The loose forms of what stands before each subtitle, and of what stands after it. */
-export interface Parts {
+export interface TitleParts {
   readonly heads: readonly string[];
   readonly tails: readonly string[];
 }
@@ -176,7 +176,7 @@ export function looseFormsOf(
 }
 
 /** @param wordsOfTitle if they are known */
-export function partsOf(title: string, wordsOfTitle?: readonly string[]): Parts {
+export function partsOf(title: string, wordsOfTitle?: readonly string[]): TitleParts {
   const heads: string[] = [];
   const tails: string[] = [];
   const text = withArticleInFront(title);

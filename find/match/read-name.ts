@@ -84,7 +84,13 @@ const SERIAL_IN_BRACKETS = new RegExp(String.raw`\s*[[(]${SERIAL}[\])]`);
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
-  const found: Found = { regions: new Set(), disc: null, serial: null, year: null, withTags: [] };
+  const found: PartialReading = {
+    regions: new Set(),
+    disc: null,
+    serial: null,
+    year: null,
+    withTags: [],
+  };
   let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
   for (let before = ''; before !== text; ) {
     before = text;
@@ -105,7 +111,7 @@ export function readName(name: string): NameReading {
   };
 }
 
-type Found = {
+type PartialReading = {
   regions: Set<string>;
   disc: string | null;
   serial: string | null;
@@ -114,7 +120,7 @@ type Found = {
 };
 
 /** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
-function dropEnds(text: string, found: Found): string {
+function dropEnds(text: string, found: PartialReading): string {
   let rest = text.trim();
   const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
   // The caller drops the next end.
@@ -157,7 +163,7 @@ function cut(text: string, pattern: RegExp): string {
 }
 
 /** A name without spaces has "_" or "." in their place. The scene appends words and the name of a group. */
-function withSpaces(text: string, found: Found): string {
+function withSpaces(text: string, found: PartialReading): string {
   const [, before, beforeDot] = SCENE_GROUP.exec(text) ?? [];
   const release = before ?? beforeDot ?? '';
   const separator = text.includes('_') ? /_+|-(?=[A-Z]{3}_)/ : /\.+/;
@@ -209,7 +215,7 @@ function discIn(text: string): string | null {
  * Reads the regions and the disc in a tag, which stands before those that were read already.
  * @returns whether it is a tag, and not a part of the title
  */
-function readTag(group: string, found: Found): boolean {
+function readTag(group: string, found: PartialReading): boolean {
   const inside = group.slice(1, -1).trim();
   const disc = discIn(inside);
   found.disc ??= disc;
