@@ -5,10 +5,11 @@
 import { once } from 'node:events';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { checkFind } from '../find/check.ts';
+import { MINISEARCH_OPTIONS } from '../find/search/minisearch-options.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
-import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
 import { openCompared } from '../lib/generations/compare.ts';
@@ -23,7 +24,7 @@ import {
 import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../lib/generations/prune.ts';
 import { rollbackTo } from '../lib/generations/rollback.ts';
-import { verifyAndOpen } from '../lib/generations/verify.ts';
+import { everything, verifyAndOpen } from '../lib/generations/verify.ts';
 import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { wholeNumber } from '../lib/program/environment/values.ts';
@@ -93,6 +94,7 @@ const VERBS: readonly Verb[] = [
         throw new Error('--no-hold cannot be used while publishing is held.');
       }
       const published = await rollbackTo(dir, id, {
+        checkFind,
         withTakenDown: switches.has('with-taken-down'),
         warn: (text) => print(stderr, `Warning: ${text}`),
         hold: isHold ? { reason } : undefined,
@@ -202,7 +204,7 @@ function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
 async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments): Promise<void> {
   const id = pickId(dir, positionals[0]);
   const generation = generationDir(dir, id);
-  const { manifest } = await verifyAndOpen(generation);
+  const { manifest } = await verifyAndOpen(generation, everything(checkFind));
   const { counts } = manifest;
   // The other checks compare only its hash. Only this verb needs MiniSearch.
   const { default: MiniSearch } = await import('minisearch');
@@ -253,7 +255,7 @@ async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promi
     throw new ConfigurationError('An archive is not for a terminal: add "> snapshot.tar".');
   }
   const folder = generationDir(dir, pickId(dir, positionals[0]));
-  const { manifest } = await verifyAndOpen(folder);
+  const { manifest } = await verifyAndOpen(folder, everything(checkFind));
   const { archiveOf, readArchive } = await import('../lib/format/tar.ts');
   const whole = archiveOf(manifest, readManifestFile(folder).file);
   const pieces = readArchive(whole, 0, whole.size, (file) =>

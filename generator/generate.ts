@@ -323,7 +323,7 @@ function makeChecks(earlier: EarlierRun | undefined): FileChecks {
     pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
     file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
     read,
-    values: false,
+    values: undefined,
   };
 }
 

@@ -4,6 +4,9 @@
  * is stored; the calls are the same.
  */
 import { createHash } from 'node:crypto';
+import { forEachFilter } from '../../find/search/value-filters.ts';
+import { findUnchanged } from '../../find/write.ts';
+import { NONE } from '../../lib/columns/numbers.ts';
 import type { Reader, Row, SnapshotReader } from '../../lib/database/database.ts';
 import { TIMED_TABLES } from '../../lib/database/schema.ts';
 import { compareIds, findById, type Id, idAt, textOfId } from '../../lib/format/index/ids.ts';
@@ -22,7 +25,6 @@ import { countNotPublic, type Part, type Platforms, type Scope } from '../read/r
 import type { Report } from '../report/report.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
 import { findId } from '../rows/ids.ts';
-import { NONE } from '../rows/numbers.ts';
 import { Records } from '../rows/records.ts';
 import { blockOf, chooseShifts, type Group, type Shifts } from './blocks.ts';
 import type { EarlierRun, ForNextRun } from './earlier-run.ts';
@@ -176,9 +178,11 @@ export class Reuse {
     const haveSameNames = inOrder.length === byId.length && inOrder.length === firstRow;
     // These files depend only on the ids, paths and titles of games, and on the optional tables.
     const sameFiles = new Set(haveSameNames ? [PATH_INDEX] : []);
-    if (haveSameNames && hasSameTitles)
-      for (const name of [TITLE_INDEX, WORD_INDEX, MINISEARCH]) sameFiles.add(name);
-    if (haveSameNames && hasSameTables) sameFiles.add(MATCH_INDEX);
+    const titles = haveSameNames && hasSameTitles;
+    if (titles) sameFiles.add(TITLE_INDEX);
+    const unchanged = findUnchanged({ titles, otherIds: hasSameTables });
+    if (unchanged.words) for (const name of [WORD_INDEX, MINISEARCH]) sameFiles.add(name);
+    if (unchanged.match) sameFiles.add(MATCH_INDEX);
     return { settings, platforms, ...items, records, stored, sameFiles, hasSameTitles };
   }
 
@@ -215,7 +219,7 @@ function makeScope(
   stored: StoredGeneration | undefined,
 ): Scope {
   const common = {
-    values: options.earlier?.values ?? { genres: [null], regions: [null], types: [null] },
+    values: options.earlier?.values ?? forEachFilter(() => [null]),
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };

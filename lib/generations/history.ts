@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import path from 'node:path';
-import { encodeColumns } from '../format/index/columns.ts';
+import { encodeIndex } from '../format/index/index-file.ts';
 import {
   compareRemoved,
   encodeRemovedFile,
@@ -95,7 +95,7 @@ export function writeHistory(
   }
   const { since, ...removed } = history;
   return [
-    writeFile(dir, SINCE_INDEX, Buffer.concat([...encodeColumns(since)])),
+    writeFile(dir, SINCE_INDEX, Buffer.concat([...encodeIndex(since)])),
     writeFile(dir, REMOVED, Buffer.from(encodeRemovedFile(removed))),
   ];
 }

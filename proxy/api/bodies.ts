@@ -2,8 +2,9 @@
  * Puts bodies together from records and the JSON around them. Records are copied from their packs, so
  * nothing is parsed or serialised.
  */
+
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { type ContentHash, hashBytes } from '../../lib/format/content-hash.ts';
-import type { GameNumber } from '../../lib/format/index/numbers.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import {
   arrayHead,

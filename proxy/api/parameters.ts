@@ -2,12 +2,13 @@
  * Reads the query of a request. Unknown and repeated parameters are refused, so that a typing error does
  * not quietly return something else.
  */
+
+import { parseExternalId } from '../../find/names/external-ids.ts';
+import { FACETS, type FacetName, type Query, SORTS, type Years } from '../../find/search/query.ts';
+import { forEachFilter, VALUE_FILTER_NAMES } from '../../find/search/value-filters.ts';
+import { queryVariantsOf } from '../../find/text/variants.ts';
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 import { type Id, splitId } from '../../lib/format/index/ids.ts';
-import { queryVariantsOf } from '../../lib/format/index/variants.ts';
-import { MOST_WORDS } from '../../lib/format/index/words.ts';
-import { parseExternalId } from '../../lib/format/match/external-ids.ts';
-import { FACETS, type FacetName, type Query, SORTS, type Years } from '../find/search/query.ts';
 
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
@@ -200,8 +201,14 @@ export function readList(
 // Searches.
 
 export const FILTER_NAMES = ['year', 'has_cover'] as const;
-const VALUE_NAMES = ['q', 'platform', 'region', 'type', 'genre'] as const;
-export const SEARCH_NAMES = [...VALUE_NAMES, ...FILTER_NAMES, 'sort', 'facets'];
+export const SEARCH_NAMES = [
+  'q',
+  'platform',
+  ...VALUE_FILTER_NAMES,
+  ...FILTER_NAMES,
+  'sort',
+  'facets',
+];
 /** The longest search query `q` after trimming, in characters. */
 const LONGEST_QUERY = 100;
 const MOST_PLATFORMS = 8;
@@ -218,11 +225,9 @@ export function searchOf(parameters: QueryParameters): Query {
     throw new ParameterError('q', `q must be at most ${LONGEST_QUERY} characters long`);
   }
   return {
-    variants: q === '' ? undefined : queryVariantsOf(q, MOST_WORDS),
+    variants: q === '' ? undefined : queryVariantsOf(q),
     platform: platformsOf(parameters),
-    region: parameters.get('region'),
-    type: parameters.get('type'),
-    genre: parameters.get('genre'),
+    ...forEachFilter((name) => parameters.get(name)),
     ...filtersOf(parameters),
     sort,
   };

@@ -3,7 +3,7 @@
  * in shared memory: each thread increments its own, and the first thread reads all of them. Counting
  * takes the same time for every request and allocates nothing.
  */
-import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import { sharedZeros } from '../../lib/columns/arrays.ts';
 import { ADMISSION_REFUSALS } from '../admit/admission.ts';
 import { ROUTES, type RouteName } from './routes/route.ts';
 
@@ -19,7 +19,6 @@ export const REFUSALS = [
   ...ADMISSION_REFUSALS,
   'no_snapshot',
   'no_keys',
-  'snapshot_busy',
   'many_downloads',
   'many_waiting',
 ] as const;

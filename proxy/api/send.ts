@@ -72,7 +72,6 @@ export const ERRORS = {
     'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
   ),
   snapshotChanged: error(412, 'Snapshot changed'),
-  busy: error(429, 'Snapshot busy', 'snapshot_busy'),
   manyDownloads: error(429, 'Too many downloads', 'many_downloads'),
   manyWaiting: error(429, 'Too many requests at once', 'many_waiting'),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),

@@ -1,8 +1,9 @@
 /** The routes of platforms, games and covers: one of them, those of a platform or game, and batches. */
+
+import type { Query } from '../../../find/search/query.ts';
+import type { GameNumber } from '../../../lib/columns/numbers.ts';
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
-import type { GameNumber } from '../../../lib/format/index/numbers.ts';
 import { findGame, findPlatform } from '../../../lib/format/index/record-index.ts';
-import type { Query } from '../../find/search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import {
   batchBody,

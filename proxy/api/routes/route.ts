@@ -2,9 +2,10 @@
  * What a route is: how it reads its parameters, how it finds its resource in a generation, and the header
  * fields of a resource.
  */
+
+import type { Step } from '../../../find/search/query.ts';
 import { hexOf } from '../../../lib/format/content-hash.ts';
 import { totalPages } from '../../../lib/format/pack.ts';
-import type { Step } from '../../find/search/query.ts';
 import { BASE } from '../../http/request.ts';
 import { makeResource, type Resource } from '../../http/resource.ts';
 import { headerLines, JSON_TYPE } from '../../http/response.ts';

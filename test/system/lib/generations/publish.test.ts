@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { checkFind } from '#find/check.ts';
 import { GENERATIONS, sequenceOf } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
 import { LockedError, withLock } from '#lib/generations/lock.ts';
@@ -27,7 +28,7 @@ import {
 } from '#test/support/wholeness.ts';
 
 /** How a rollback is done here. */
-const HOW = { withTakenDown: true, warn() {} };
+const HOW = { withTakenDown: true, warn() {}, checkFind };
 
 test('a run that cannot export the keys reports it, and that its generation is current', async () => {
   const { database, snapshotsDir: dir } = await makePublished();
