@@ -35,18 +35,18 @@ import { counted } from '../lib/program/printable.ts';
 import type { Printable } from '../lib/program/progress.ts';
 import type { Ask } from './snapshot/why.ts';
 
-interface Verb extends VerbSyntax {
+interface SnapshotVerb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
   readonly writes?: true;
-  run(call: Call, args: Arguments): Promise<void> | void;
+  run(call: VerbContext, args: Arguments): Promise<void> | void;
 }
 
 /** A verb is called with the folder, the variables and the streams to print on. */
-interface Call extends Pick<Invocation, 'stdout' | 'stderr' | 'variables'> {
+interface VerbContext extends Pick<Invocation, 'stdout' | 'stderr' | 'variables'> {
   readonly dir: string;
 }
 
-const VERBS: readonly Verb[] = [
+const VERBS: readonly SnapshotVerb[] = [
   {
     usage: 'list [--json]',
     help: 'lists the generations, oldest first; "*" marks the current generation, "held" that publishing is held at it',
@@ -173,7 +173,7 @@ function pickId(snapshotsDir: string, name: string | undefined): string {
   return findGeneration(snapshotsDir, picked);
 }
 
-function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
+function list({ dir, stdout, stderr }: VerbContext, { switches }: Arguments): void {
   const why = whyHeld(dir);
   const currentNow = currentId(dir);
   const generations = idsOnDisk(dir).map((id) => {
@@ -201,7 +201,10 @@ function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
   if (why !== undefined) print(stderr, why);
 }
 
-async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments): Promise<void> {
+async function verify(
+  { dir, stdout, stderr }: VerbContext,
+  { positionals }: Arguments,
+): Promise<void> {
   const id = pickId(dir, positionals[0]);
   const generation = generationDir(dir, id);
   const { manifest } = await verifyAndOpen(generation, everything(checkFind));
@@ -226,7 +229,10 @@ function contentText({ games, covers }: Manifest['counts']): string {
   return `${counted(games, 'game')}, ${counted(covers, 'cover')}`;
 }
 
-async function why({ dir, stdout, stderr, variables }: Call, { positionals: [name] }: Arguments) {
+async function why(
+  { dir, stdout, stderr, variables }: VerbContext,
+  { positionals: [name] }: Arguments,
+) {
   const { explain } = await import('./snapshot/why.ts');
   if (name === '') throw new ConfigurationError('NAME must not be empty.');
   const { DATABASE_URL = '' } = variables();
@@ -250,7 +256,7 @@ async function why({ dir, stdout, stderr, variables }: Call, { positionals: [nam
   }
 }
 
-async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promise<void> {
+async function archive({ dir, stdout }: VerbContext, { positionals }: Arguments): Promise<void> {
   if ('isTTY' in stdout && stdout.isTTY) {
     throw new ConfigurationError('An archive is not for a terminal: add "> snapshot.tar".');
   }
@@ -266,7 +272,7 @@ async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promi
   }
 }
 
-async function diff({ dir, stdout, stderr }: Call, { positionals, switches }: Arguments) {
+async function diff({ dir, stdout, stderr }: VerbContext, { positionals, switches }: Arguments) {
   const { changeJson, changeLine, compareRecords } = await import('./snapshot/diff.ts');
   const [from, to] = [positionals[0], positionals[1]].map((name) => pickId(dir, name));
   if (from === to) print(stderr, `Both are ${from}: nothing differs.`);

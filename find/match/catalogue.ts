@@ -15,7 +15,7 @@ export interface GameTitles {
   slug(game: number): string;
 }
 
-export interface Catalogue {
+export interface TitlesOfPlatforms {
   readonly index: MatchIndex;
   /** The numbers of the platforms. */
   readonly platforms: readonly number[];
@@ -48,11 +48,11 @@ export function makeCatalogue(
   platforms: readonly number[],
   budget: Budget,
   { titles, slug }: GameTitles,
-): Catalogue {
+): TitlesOfPlatforms {
   const looseOf = remember((game: number) =>
     titles(game).map((title, at) => looseFormsOf(title, at === 0 ? () => slug(game) : undefined)),
   );
-  const catalogue: Catalogue = {
+  const catalogue: TitlesOfPlatforms = {
     index,
     platforms,
     budget,
@@ -85,7 +85,7 @@ export function numbersIn(text: string): string {
 
 /** The games that may have one of some loose forms, each once. */
 export function withLoose(
-  catalogue: Pick<Catalogue, 'index' | 'platforms' | 'budget'>,
+  catalogue: Pick<TitlesOfPlatforms, 'index' | 'platforms' | 'budget'>,
   forms: readonly string[],
 ): number[] {
   return withKeys(catalogue, 'loose', forms.map(looseKey));
@@ -93,7 +93,7 @@ export function withLoose(
 
 /** The games with an entry for one of the keys, each once. */
 export function withKeys(
-  { index, platforms, budget }: Pick<Catalogue, 'index' | 'platforms' | 'budget'>,
+  { index, platforms, budget }: Pick<TitlesOfPlatforms, 'index' | 'platforms' | 'budget'>,
   name: (typeof FORM_LISTS)[number],
   keys: readonly number[],
 ): number[] {

@@ -5,7 +5,7 @@
  * Invariant: what was found by then counts only if the budget was not spent before all games were compared.
  */
 
-import { type Catalogue, type GameTitles, overlap, withKeys } from './catalogue.ts';
+import { type GameTitles, overlap, type TitlesOfPlatforms, withKeys } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
 import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
@@ -13,10 +13,10 @@ import { hashWords } from './open.ts';
 import type { NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
-type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';
+type MatchKind = 'id' | 'exact' | 'same' | 'near' | 'part';
 
 export interface MatchedGame {
-  readonly kind: Kind;
+  readonly kind: MatchKind;
   /** The number of the game. */
   readonly game: number;
 }
@@ -40,16 +40,16 @@ export const MOST_CANDIDATES = 3;
 const TWO_DIGITS = /^\d\d$/;
 
 export function findMatches(
-  catalogue: Catalogue,
+  catalogue: TitlesOfPlatforms,
   { titles, withTags, isHack, isGuess }: NameReading,
   facts: GameFacts,
 ): Match {
   const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
-  const seen = new Map<number, Kind>();
-  const note = (games: readonly number[], kind: Kind) => {
+  const seen = new Map<number, MatchKind>();
+  const note = (games: readonly number[], kind: MatchKind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
   };
-  const result = (game?: number, kind: Kind = 'part'): Match => {
+  const result = (game?: number, kind: MatchKind = 'part'): Match => {
     const others = [...seen].flatMap(([other, of]) =>
       other === game ? [] : [{ kind: of, game: other }],
     );

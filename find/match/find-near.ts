@@ -2,7 +2,7 @@
 
 import { canBecome } from '../text/edit-distance.ts';
 import { COST } from './budget.ts';
-import { type Catalogue, type Spelling, spellingOf } from './catalogue.ts';
+import { type Spelling, spellingOf, type TitlesOfPlatforms } from './catalogue.ts';
 import type { LooseForms } from './forms.ts';
 import { fewestEdits, findKeys, firstKeyOf, lettersOf } from './open.ts';
 
@@ -16,7 +16,7 @@ function mostEdits(length: number): number {
 
 /** @returns those with the fewest wrong letters; none once the budget is spent */
 export function findNear(
-  { index, platforms, budget, spellingsOf }: Catalogue,
+  { index, platforms, budget, spellingsOf }: TitlesOfPlatforms,
   wanted: readonly LooseForms[],
 ): number[] {
   let best: number[] = [];

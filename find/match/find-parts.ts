@@ -3,7 +3,7 @@
  * precedes it, or their subtitles differ.
  */
 
-import { type Catalogue, numbersIn, overlap, withKeys, withLoose } from './catalogue.ts';
+import { numbersIn, overlap, type TitlesOfPlatforms, withKeys, withLoose } from './catalogue.ts';
 import { SHORTEST_SPELLING } from './find-near.ts';
 import type { LooseForms, TitleParts } from './forms.ts';
 import { hashForm } from './open.ts';
@@ -35,7 +35,7 @@ const SHORTEST_PART = 8;
  * the budget is spent, some may be missing
  */
 export function findParts(
-  catalogue: Catalogue,
+  catalogue: TitlesOfPlatforms,
   titles: readonly Title[],
   isGuess = false,
 ): { readonly games: readonly number[]; readonly sure: number | undefined } {
@@ -82,7 +82,7 @@ export function findParts(
 }
 
 /** Whether a game of any platform has one of the titles, so that another game may be meant. */
-function isAnywhere(catalogue: Catalogue, titles: readonly Title[]): boolean {
+function isAnywhere(catalogue: TitlesOfPlatforms, titles: readonly Title[]): boolean {
   const platforms = [...catalogue.index.loose.start.keys()].slice(0, -1);
   const loose = titles.flatMap((title) => title.loose);
   return withLoose({ ...catalogue, platforms }, loose).some((game) => {

@@ -9,7 +9,7 @@ import { numbersWithId } from '../names/external-ids.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { wordsOf } from '../text/words.ts';
 import { Budget, COST } from './budget.ts';
-import { type Catalogue, makeCatalogue } from './catalogue.ts';
+import { makeCatalogue, type TitlesOfPlatforms } from './catalogue.ts';
 import {
   findMatches,
   type GameFacts,
@@ -110,7 +110,7 @@ function findName(
 function findBest(
   name: string,
   first: NameReading,
-  catalogue: Catalogue,
+  catalogue: TitlesOfPlatforms,
   context: NameContext,
 ): NameMatch {
   const { budget, titlesOf } = catalogue;

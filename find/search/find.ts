@@ -14,7 +14,7 @@ import { Filters } from './filters.ts';
 import type { SearchedGames, SearchIndex } from './open.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step } from './query.ts';
-import { addTo, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
+import { addTo, cardinality, type NumberSet, slice } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { QueryMemory } from './sets/query-memory.ts';
 import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
@@ -75,7 +75,7 @@ export class Search {
     const match = this.matchOf(query);
     if (query.variants !== undefined && match === undefined) return NO_HITS;
     const found = this.hitsOf(query, match, match && 'platform');
-    const total = found === this.filters.all ? this.ranks.below : sizeOf(found);
+    const total = found === this.filters.all ? this.ranks.below : cardinality(found);
     const most = Math.min(count, total - start);
     const page = most > 0 ? this.pageOf(query.sort, match, found, total, start, most) : [];
     return { total, step: match?.step, ranks: page as Rank[] };
@@ -146,7 +146,7 @@ export class Search {
       const parts = tier.map(({ matched, ranks: all }) => {
         const part = ranks.subtract(ranks.intersect([all, found]), seen);
         addTo(seen, part);
-        return { matched, part, size: sizeOf(part) };
+        return { matched, part, size: cardinality(part) };
       });
       const size = parts.reduce((sum, part) => sum + part.size, 0);
       const skipped = Math.max(0, start - before);

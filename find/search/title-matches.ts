@@ -19,12 +19,12 @@ import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
 import {
+  cardinality,
   forEach,
   isEmpty,
   type NumberBits,
   type NumberList,
   type NumberSet,
-  sizeOf,
   toList,
 } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
@@ -146,7 +146,7 @@ export class TitleMatcher {
     const exact = attemptAll(variants);
     const beside = this.findNearBesidePrefixes(exact, limits);
     const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
-    if (both && sizeOf(both.ranks) > sizeOf(this.uniteRanks(exact))) return both;
+    if (both && cardinality(both.ranks) > cardinality(this.uniteRanks(exact))) return both;
     return (
       this.matchOf('exact', exact) ??
       this.matchOf('near', attemptAll(variants, findNear)) ??

@@ -8,7 +8,7 @@ import { columnOf, group, merge, numbersOf, reverse, through } from '../../lib/c
 import type { GameNumber, None, Rank } from '../../lib/columns/numbers.ts';
 import { at, NONE, next } from '../../lib/columns/numbers.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
-import type { Catalogue } from '../reuse/reuse.ts';
+import type { PublishedCatalogue } from '../reuse/reuse.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
 import { idOf } from '../rows/ids.ts';
@@ -52,7 +52,7 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
 
-type Unnumbered = Pick<Catalogue, 'platforms' | 'games' | 'covers'>;
+type Unnumbered = Pick<PublishedCatalogue, 'platforms' | 'games' | 'covers'>;
 
 export function numberRecords(catalogue: Unnumbered): Numbering {
   const { platforms, games, covers } = catalogue;

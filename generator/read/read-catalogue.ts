@@ -50,7 +50,7 @@ export interface Scope {
  * Some games and some covers, by conditions in SQL. A run that reads only these, with all platforms and the files of
  * these covers, shows what a whole run would do with them.
  */
-export interface Part {
+export interface PartOfCatalogue {
   readonly games: string;
   readonly covers: string;
 }

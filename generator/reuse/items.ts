@@ -25,7 +25,7 @@ import type { Ids } from '../rows/ids.ts';
 import type { CoverItem, CoverNumber, GameItem } from '../rows/numbers.ts';
 import { slugOf, titleOf } from '../rows/records.ts';
 import type { KeptColumn, KeptValues } from './earlier-run.ts';
-import type { Found } from './find-stored.ts';
+import type { StoredNumbers } from './find-stored.ts';
 import type { StoredGeneration } from './stored-generation.ts';
 
 type Numbers = StoredColumn | Float64Array;
@@ -34,7 +34,7 @@ const NO_IDS: IdColumns = { idHigh: NOTHING, idLow: NOTHING, numberOfId: NOTHING
 export function joinItems(
   stored: StoredGeneration | undefined,
   rows: Rows,
-  found: Found,
+  found: StoredNumbers,
 ): { readonly games: Games; readonly covers: Covers } {
   const { platforms = [], games = NO_IDS, covers = NO_IDS } = stored?.index ?? {};
   const keptColumn = (name: KeptColumn) =>

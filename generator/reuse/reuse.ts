@@ -21,11 +21,16 @@ import {
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { FileChecks } from '../../lib/generations/verify.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
-import { countNotPublic, type Part, type Platforms, type Scope } from '../read/read-catalogue.ts';
+import {
+  countNotPublic,
+  type PartOfCatalogue,
+  type Platforms,
+  type Scope,
+} from '../read/read-catalogue.ts';
 import type { Report } from '../report/report.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
 import { findId } from '../rows/ids.ts';
-import { Records } from '../rows/records.ts';
+import { RecordWriter } from '../rows/records.ts';
 import { blockOf, chooseShifts, type Group, type Shifts } from './blocks.ts';
 import type { EarlierRun, ForNextRun } from './earlier-run.ts';
 import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
@@ -37,7 +42,7 @@ import { StoredGeneration } from './stored-generation.ts';
 export interface ReuseOptions {
   readonly settings: Settings;
   /** To read only a part of the catalogue; by default, all of it. */
-  readonly part?: Part | undefined;
+  readonly part?: PartOfCatalogue | undefined;
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
   /** Whether the next run will read only what has changed since this one. */
@@ -112,13 +117,13 @@ interface State {
 }
 
 /** All that is published. */
-export interface Catalogue {
+export interface PublishedCatalogue {
   readonly settings: Settings;
   readonly platforms: readonly Platform[];
   readonly games: Games;
   readonly covers: Covers;
   /** Makes the records that are not stored. */
-  readonly records: Records;
+  readonly records: RecordWriter;
   /** Undefined if nothing is stored. */
   readonly stored: StoredGeneration | undefined;
   /** The files, without packs, that would be written as they are stored. */
@@ -160,7 +165,7 @@ export class Reuse {
    * @returns undefined if the run would write the files of the earlier generation again
    * @throws Error if all rows must be read
    */
-  join(rows: Rows): Catalogue | undefined {
+  join(rows: Rows): PublishedCatalogue | undefined {
     const { stored } = this;
     const { platforms } = this.state.platforms;
     const { forNext, options } = this.state;
@@ -169,7 +174,7 @@ export class Reuse {
       throw new Error('the fault of a row depends on all rows');
     const hasSameTitles = forNext.titles === earlier?.titles;
     const hasSameTables = hasSameTitles && forNext.externalIds === earlier?.externalIds;
-    const records = new Records(settings, platforms, rows);
+    const records = new RecordWriter(settings, platforms, rows);
     const found = findStored(stored, rows, records);
     if (found.areAll && hasSameTables && report.total() === earlier?.manifest.counts.left_out)
       return undefined;

@@ -44,7 +44,7 @@ export interface RecordTarget {
 }
 
 /** Writes the records of published games and covers that were read. */
-export class Records {
+export class RecordWriter {
   private readonly rows: Rows;
   private readonly filesUrl: Buffer;
   private readonly gameEnds: readonly string[];

@@ -17,13 +17,13 @@ import {
 } from '../../lib/format/pack.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';
-import type { Catalogue } from '../reuse/reuse.ts';
+import type { PublishedCatalogue } from '../reuse/reuse.ts';
 import type { StoredGeneration } from '../reuse/stored-generation.ts';
 import type { RecordTarget } from '../rows/records.ts';
 import type { Output } from './file-writer.ts';
 
 /** What the files of a generation are written from. */
-export interface WriteSource extends Catalogue {
+export interface WriteSource extends PublishedCatalogue {
   readonly numbering: Numbering;
   /** The alternative titles of each game, by its id in decimal digits. */
   readonly titles: ReadonlyMap<string, readonly string[]>;

@@ -50,7 +50,7 @@ interface History extends RemovedFile {
   readonly since: Since;
 }
 
-interface Steps {
+interface HistorySteps {
   /** Reads a file of the new or the current generation, and checks it against its manifest. */
   readonly read?: typeof readChecked | undefined;
   /** Called if clients that know an older generation have to read the catalogue again. */
@@ -75,7 +75,7 @@ export function writeHistory(
   content: ManifestContent,
   sequence: number,
   current: string | undefined,
-  { read = readChecked, warn }: Steps,
+  { read = readChecked, warn }: HistorySteps,
 ): ManifestFile[] {
   const compared = openCompared(dir, read, content);
   const begin = (): History => ({

@@ -16,7 +16,7 @@ import { linkOrCopy } from './files/file-modes.ts';
 import { checkFolderName, findGeneration, generationDir, isCurrent } from './generations.ts';
 import { withoutHistory } from './history.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
-import { withLock } from './lock.ts';
+import { withRunLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
 import { bytesOnly, type CheckFind, everything, verifyAndOpen } from './verify.ts';
@@ -50,7 +50,7 @@ export async function rollbackTo(
   { withTakenDown, warn, hold, checkFind }: RollbackOptions,
 ): Promise<Manifest> {
   findGeneration(snapshotsDir, id);
-  return withLock(snapshotsDir, async () => {
+  return withRunLock(snapshotsDir, async () => {
     const source = generationDir(snapshotsDir, id);
     const { manifest } = await verifyAndOpen(source, everything(checkFind));
     checkFolderName(manifest, id);

@@ -198,14 +198,18 @@ function gather(
   };
 }
 
-export interface Page {
+export interface PageOfList {
   readonly page: number;
   readonly perPage: number;
   readonly total: number;
 }
 
 /** @param further members after those of the page, each with a comma before it: ASCII */
-export function pageBody(content: ListContent, { page, perPage, total }: Page, further = ''): Body {
+export function pageBody(
+  content: ListContent,
+  { page, perPage, total }: PageOfList,
+  further = '',
+): Body {
   const tail = pageTail(content.count, page, perPage, total);
   const hashed = [page, perPage, total];
   if (further === '') return listBody(content, tail, hashed);

@@ -78,7 +78,7 @@ function unknownParameter(name: string, allowed: readonly string[]): ParameterEr
 }
 
 /** A value of a parameter, for an error. */
-export function shown(value: string): string {
+export function shownParameter(value: string): string {
   return value.includes(KEY_PREFIX) ? cut(value) : `"${cut(value)}"`;
 }
 
@@ -250,7 +250,7 @@ function yearsOf(parameters: QueryParameters): Years | undefined {
   if (from !== undefined && Number(from) <= Number(to)) return [Number(from), Number(to)];
   throw new ParameterError(
     'year',
-    `year must be a year or a range of years, such as 1995 or 1990-1999, not ${shown(text)}`,
+    `year must be a year or a range of years, such as 1995 or 1990-1999, not ${shownParameter(text)}`,
   );
 }
 
@@ -258,7 +258,7 @@ function flagOf(parameters: QueryParameters, name: string): boolean | undefined 
   const text = parameters.get(name);
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new ParameterError(name, `${name} must be true or false, not ${shown(text)}`);
+  throw new ParameterError(name, `${name} must be true or false, not ${shownParameter(text)}`);
 }
 
 /** @throws ParameterError */
@@ -268,7 +268,7 @@ export function facetsOf(parameters: QueryParameters): readonly FacetName[] {
     if (!isOneOf(FACETS, name)) {
       throw new ParameterError(
         'facets',
-        `facets has ${shown(name)}. Allowed: ${FACETS.join(', ')}`,
+        `facets has ${shownParameter(name)}. Allowed: ${FACETS.join(', ')}`,
       );
     }
   }

@@ -3,7 +3,7 @@
  * a form that sends a real request; then every object that responses contain. `reference.js` makes the forms
  * work.
  */
-import { addressOf, type Call, callSamples } from '../../lib/pages/call-samples.ts';
+import { addressOf, callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples, responseBlock } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
@@ -104,7 +104,7 @@ export function exampleCall(
   path: string,
   parameters: readonly Parameter[],
   examples: Examples,
-): Call {
+): SampleCall {
   const values = (place: Parameter['in']) => {
     const named = parameters
       .filter((each) => each.in === place)
@@ -188,7 +188,7 @@ function fileExample({ responses }: Operation, examples: Examples): string {
 
 /** Not shown without scripts, because only a script can add the key to a request. */
 function tryForm(
-  call: Call,
+  call: SampleCall,
   api: string,
   parameters: readonly Parameter[],
   id: string,

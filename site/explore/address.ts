@@ -3,7 +3,7 @@
  * result the page shows, and the links to other pages. No part of a path becomes a file name.
  */
 import { forEachFilter, VALUE_FACETS } from '../../find/search/value-filters.ts';
-import type { Call } from '../../lib/pages/call-samples.ts';
+import type { SampleCall } from '../../lib/pages/call-samples.ts';
 import { decodePart } from '../../proxy/api/routes/find-route.ts';
 
 export const EXPLORE = '/explore';
@@ -80,7 +80,7 @@ function searchView(platform: string | undefined, query: URLSearchParams): View 
 }
 
 /** The call of the API whose result the page shows; undefined if it shows none. */
-export function callOf(view: View): Call | undefined {
+export function callOf(view: View): SampleCall | undefined {
   if (view.kind === 'match') {
     const { platform, names, prefer } = view;
     if (platform === undefined || names.length === 0) return undefined;

@@ -77,7 +77,7 @@ export function compact<N extends number>(set: NumberSet<N>): NumberSet<N> {
 }
 
 /** How many numbers a set has. */
-export function sizeOf(set: NumberSet): number {
+export function cardinality(set: NumberSet): number {
   return set.list !== undefined ? set.list.length : countBits(set.bits);
 }
 

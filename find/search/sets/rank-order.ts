@@ -8,7 +8,7 @@ import { sharedZeros } from '../../../lib/columns/arrays.ts';
 import { bitAt } from '../../../lib/columns/bits.ts';
 import type { Rank } from '../../../lib/columns/numbers.ts';
 import type { SearchedGames, SearchIndex } from '../open.ts';
-import { type NumberSet, sizeOf, slice, toList } from './number-set.ts';
+import { cardinality, type NumberSet, slice, toList } from './number-set.ts';
 import type { SetAlgebra } from './set-algebra.ts';
 
 export interface RankOrder {
@@ -92,7 +92,7 @@ export function pageInOrder(
   count: number,
 ): number[] {
   const games = ranks.length;
-  const size = sizeOf(set);
+  const size = cardinality(set);
   // A walk through the order takes about `games / size` steps for each rank of the set. Looking up the
   // positions of all its ranks can take fewer, which makes the deepest pages take 0.7 of the time.
   if ((start + count) * games > size * size) {

@@ -7,6 +7,7 @@ import { bitAt, onesIn, setBit } from '../../../lib/columns/bits.ts';
 import {
   addTo,
   atMost,
+  cardinality,
   compact,
   EMPTY,
   forEach,
@@ -14,7 +15,6 @@ import {
   LONGEST_SORTED,
   type NumberBits,
   type NumberSet,
-  sizeOf,
 } from './number-set.ts';
 import type { QueryMemory } from './query-memory.ts';
 
@@ -112,7 +112,7 @@ export class SetAlgebra<N extends number = number> {
 
   /** How many numbers are in both sets. */
   sizeOfBoth(a: NumberSet<N>, b: NumberSet<N>): number {
-    if (a.list !== undefined || b.list !== undefined) return sizeOf(this.intersect([a, b]));
+    if (a.list !== undefined || b.list !== undefined) return cardinality(this.intersect([a, b]));
     let size = 0;
     for (let i = 0; i < a.bits.length; i++) size += onesIn(a.bits[i] & b.bits[i]);
     return size;

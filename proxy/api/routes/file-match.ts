@@ -10,7 +10,13 @@ import { readGames } from '../../snapshot/game-facts.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
-import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
+import {
+  MATCH_NAMES,
+  type MatchRequest,
+  matchOf,
+  ParameterError,
+  shownParameter,
+} from '../parameters.ts';
 import { makeJsonResource, makeRoute } from './route.ts';
 
 export const fileMatchRoute = makeRoute(
@@ -45,7 +51,7 @@ function findPlatform({ platformNames }: Generation, text: string): readonly num
   const nearest = platformNames.nearest(text).join(', ');
   throw new ParameterError(
     'platform',
-    `There is no platform ${shown(text)}. The nearest are ${nearest}; /platforms lists all, and with include=aliases their other names`,
+    `There is no platform ${shownParameter(text)}. The nearest are ${nearest}; /platforms lists all, and with include=aliases their other names`,
   );
 }
 

@@ -27,7 +27,7 @@ import {
   ParameterError,
   pagingOf,
   searchOf,
-  shown,
+  shownParameter,
   slugsOf,
 } from '../parameters.ts';
 import { makeJsonResource, makeRoute, type PageLinks, plainRoute, type Route } from './route.ts';
@@ -35,7 +35,7 @@ import { makeJsonResource, makeRoute, type PageLinks, plainRoute, type Route } f
 export const platformsRoute = makeRoute('platforms', ['include'], (parameters) => {
   const include = parameters.get('include');
   if (include !== undefined && include !== 'aliases') {
-    throw new ParameterError('include', `include has ${shown(include)}. Allowed: aliases`);
+    throw new ParameterError('include', `include has ${shownParameter(include)}. Allowed: aliases`);
   }
   return (generation) => {
     const { platforms, id } = generation;

@@ -3,7 +3,7 @@ import { closeSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import { makePlatformNames } from '#find/names/platform-names.ts';
-import { EMPTY, sizeOf, slice } from '#find/search/sets/number-set.ts';
+import { cardinality, EMPTY, slice } from '#find/search/sets/number-set.ts';
 import { PostingSets } from '#find/search/sets/posting-sets.ts';
 import { QueryMemory } from '#find/search/sets/query-memory.ts';
 import { TitleMatcher } from '#find/search/title-matches.ts';
@@ -92,7 +92,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
       const rank = all.findIndex((game) => game.title === title);
       const tiers = [...(titles.match(variants)?.tiers ?? [])];
       const tier = tiers.findIndex((parts) =>
-        parts.some(({ ranks }) => slice(ranks, 0, sizeOf(ranks)).includes(rank)),
+        parts.some(({ ranks }) => slice(ranks, 0, cardinality(ranks)).includes(rank)),
       );
       return tier < 0 ? undefined : tier;
     },

@@ -5,7 +5,7 @@ import { makeRandom } from '#demo/catalogue/random.ts';
 import { fileValues, gameValues } from '#generator/read/row-values.ts';
 import type { Rows } from '#generator/rows/catalogue.ts';
 import type { GameRow } from '#generator/rows/numbers.ts';
-import { Records, slugOf, titleOf } from '#generator/rows/records.ts';
+import { RecordWriter, slugOf, titleOf } from '#generator/rows/records.ts';
 import { RowTexts } from '#generator/rows/texts.ts';
 import { at } from '#lib/columns/numbers.ts';
 import type { Value } from '#lib/database/database.ts';
@@ -25,7 +25,7 @@ const rows = {
   covers: { values: { region: { texts: [] }, type: { texts: [] } } },
 } as unknown as Rows;
 const settings = { site_url: 'https://a"b', site_language: 'en', files_url: 'https://f"' };
-const records = new Records(settings, [{ slug: 'nes', name: 'NES' }], rows);
+const records = new RecordWriter(settings, [{ slug: 'nes', name: 'NES' }], rows);
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
   /** @returns the record of a game, and its slug and title */

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import {
   atMost,
+  cardinality,
   EMPTY,
   isDense,
   type NumberSet,
-  sizeOf,
   slice,
 } from '#find/search/sets/number-set.ts';
 import { QueryMemory } from '#find/search/sets/query-memory.ts';
@@ -26,12 +26,12 @@ function randomRanks(random: Random, games: number, count: number): Uint32Array 
   );
 }
 
-const ranksOf = (set: NumberSet) => slice(set, 0, sizeOf(set));
+const ranksOf = (set: NumberSet) => slice(set, 0, cardinality(set));
 
 /** Everything that can be read of a set. */
 function expectSet(set: NumberSet, expected: readonly number[], random: Random): void {
   expect(ranksOf(set)).toEqual(expected);
-  expect(sizeOf(set)).toBe(expected.length);
+  expect(cardinality(set)).toBe(expected.length);
   expect(atMost(set)).toBeGreaterThanOrEqual(expected.length);
   for (const start of [0, 1, 31, 32, 33, expected.length - 1, random.below(expected.length + 40)]) {
     const from = Math.max(0, start);
