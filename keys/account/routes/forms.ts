@@ -95,3 +95,9 @@ export function fieldOf(form: URLSearchParams, name: string): string {
   // Browsers send line breaks as CR LF.
   return (form.get(name) ?? '').replaceAll('\r\n', '\n');
 }
+
+/** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
+export function limitIn(form: URLSearchParams): number {
+  const digits = fieldOf(form, 'limit').trim();
+  return /^\d{1,10}$/.test(digits) ? Number(digits) : Number.NaN;
+}
