@@ -4,6 +4,7 @@
  * whole.
  */
 import { shownNumber } from '../../lib/pages/shown-values.ts';
+import type { Environment } from '../../lib/program/environment/environment.ts';
 import { PATHS } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
 
@@ -96,6 +97,13 @@ export function signInMail(owner: Account, { token, minutes, publicUrl }: MailLi
     `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail.`,
   ]);
 }
+
+/** The end of each e-mail: what the operator calls the site, and whom to ask. '' if neither is set. */
+export function mailSignature({ SITE_NAME, SITE_CONTACT }: Signature): string {
+  const lines = [SITE_NAME, SITE_CONTACT].filter((line) => line !== '');
+  return lines.length === 0 ? '' : `\n-- \n${lines.join('\n')}\n`;
+}
+type Signature = Pick<Environment<'SITE_NAME' | 'SITE_CONTACT'>, 'SITE_NAME' | 'SITE_CONTACT'>;
 
 function mailOf(
   { owner }: Pick<KeyNews, 'owner'>,

@@ -7,7 +7,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
 import { html } from '../../../lib/pages/html.ts';
 import { factList } from '../../../lib/pages/shown-values.ts';
-import { PATHS } from '../../paths.ts';
+import { signInPath } from '../../paths.ts';
 import { type AccountEnv, type FormEnv, redirect, sendMessage } from './replies.ts';
 
 /** In bytes. The longest purpose fits, even if each character takes nine bytes when encoded. */
@@ -40,7 +40,10 @@ export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
     await next();
     return undefined;
   }
-  if (c.req.method !== 'POST') return redirect(c, PATHS.signIn);
+  if (c.req.method !== 'POST') {
+    const { pathname, search } = new URL(c.req.url);
+    return redirect(c, signInPath(pathname + search));
+  }
   const form = await readFields(c);
   if (form instanceof Response) return form;
   // The sign-in may have expired while somebody typed a long text, which must not be lost.
