@@ -1,5 +1,4 @@
 /** The pages of an owner: the keys and requests, with the form for a new one, and a key that is shown once. */
-
 import { LARGEST_LIMIT } from '../../../lib/format/keys-file.ts';
 import { codeBlock } from '../../../lib/pages/code-block.ts';
 import { type Html, html } from '../../../lib/pages/html.ts';
@@ -127,7 +126,7 @@ function requestForm({ defaultLimit, limitOf, refused }: AccountPage): Html {
 function higherLimitForm(key: KeyRow, field: ReturnType<typeof makeFields>): Html {
   const { id, limit_per_minute: present } = key;
   return html`<form method="post" action="${PATHS.keys}">
-          <p>For ${nameOf(key)}, which has ${shownLimit(present)}. The key stays the same. <a href="${PATHS.keys}#request">Request another key instead</a></p>
+          <p>${nameOf(key)} has ${shownLimit(present)} now. It stays the same key. <a href="${PATHS.keys}#request">Request another key instead</a></p>
           <input type="hidden" name="limit-of" value="${id}">
           ${field({
             name: 'limit',

@@ -10,7 +10,7 @@ import { moment, webLink } from './layout.ts';
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   pending: 'Waiting for review',
   approved: 'Approved',
-  granted: 'Higher limit',
+  granted: 'Limit raised',
   rejected: 'Rejected',
   withdrawn: 'Withdrawn',
   revoked: 'Revoked',

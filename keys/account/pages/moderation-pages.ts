@@ -184,7 +184,7 @@ function decisions(request: KeyWithAccount, defaultLimit: number, refused?: Refu
   const { id, limit_of: limited } = request;
   const what = html`<span class="unseen"> request ${id}</span>`;
   const limit = suggestedLimit(request, defaultLimit);
-  return html`${limited !== null && html`<p class="ruled">To approve this request gives <a href="${reviewPath(limited)}">key ${limited}</a> the limit below.</p>`}
+  return html`${limited !== null && html`<p>Approving this request gives <a href="${reviewPath(limited)}">key ${limited}</a> the limit below.</p>`}
       <div class="columns ruled">
         ${decision(id, 'approve', limit, html`<button>Approve${what}</button>`, refused)}
         ${decision(id, 'reject', undefined, html`<button class="danger">Reject${what}</button>`, refused)}

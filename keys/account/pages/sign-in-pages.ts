@@ -66,16 +66,15 @@ interface SiteSignIn {
   readonly comesBack: boolean;
 }
 
-/** What the visitor reads if the site's assertion is refused. The log has the details. */
+/** What the visitor reads behind "Your sign-in at …" if the site's assertion is refused. The log has the details. */
 const REFUSALS: Readonly<Record<RefusedAssertion['reason'], string>> = {
-  expired: 'Your sign-in has expired. Sign in again.',
+  expired: 'has expired. Sign in again.',
   several:
-    'Your browser has sent two sign-ins at once. Delete the cookies of both websites, then sign in again.',
-  account: 'You are signed in there, but your account is not known here.',
-  audience: 'You are signed in there, but the sign-in that we got is meant for another service.',
-  signature:
-    'You are signed in there, but the sign-in that we got does not have a valid signature.',
-  claims: 'You are signed in there, but the sign-in that we got is not complete.',
+    'was refused: your browser has sent two at once. Delete the cookies of both websites, then sign in again.',
+  account: 'was refused: your account there is not known here.',
+  audience: 'was refused: it is meant for another service.',
+  signature: 'was refused: it has no valid signature.',
+  claims: 'was refused: it is not complete.',
 };
 /** Reasons that a visitor can do something about. */
 const MENDED_BY_VISITORS: readonly RefusedAssertion['reason'][] = ['expired', 'several'];
@@ -91,11 +90,11 @@ export function siteSignInPage(viewer: Viewer, site: SiteSignIn): Html {
       <p><a class="button" href="${signInUrl || siteProfile.url}">Go to ${name}</a></p>`;
   const contact = siteProfile.contact === '' ? siteProfile.url : contactLink(siteProfile.contact);
   const help = html`
-      <p>To sign in again does not change that. <a href="${contact}">Tell us</a>: our log says why it was refused.</p>`;
+      <p>Signing in again will not change that. <a href="${contact}">Tell us</a>: our log says why it was refused.</p>`;
   return makePage({
     title: 'Sign in',
     viewer,
-    notice: reason && { kind: 'refused', text: REFUSALS[reason] },
+    notice: reason && { kind: 'refused', text: `Your sign-in at ${name} ${REFUSALS[reason]}` },
     body: reason === undefined || MENDED_BY_VISITORS.includes(reason) ? invitation : help,
   });
 }

@@ -116,12 +116,22 @@ describe('an assertion that is refused', () => {
     [
       { sub, aud: 'another-service' },
       'audience',
-      'is meant for another service.',
+      'it is meant for another service.',
       'its "aud" is "another-service", not "cover-catalogue-api"',
     ],
-    [{ sub: '4711' }, 'account', 'your account is not known here.', 'no account has the id 4711'],
-    [{ sub: 'ola' }, 'claims', 'is not complete.', 'its "sub" "ola" is not the id of an account'],
-    [{ sub, exp: undefined }, 'claims', 'is not complete.', 'missing required "exp" claim'],
+    [
+      { sub: '4711' },
+      'account',
+      'your account there is not known here.',
+      'no account has the id 4711',
+    ],
+    [
+      { sub: 'ola' },
+      'claims',
+      'it is not complete.',
+      'its "sub" "ola" is not the id of an account',
+    ],
+    [{ sub, exp: undefined }, 'claims', 'it is not complete.', 'missing required "exp" claim'],
   ])(
     'as %j shows its reason, and leads to no sign-in that cannot help',
     async (claims, reason, words, msg) => {
@@ -137,7 +147,7 @@ describe('an assertion that is refused', () => {
     const forged = await sign({ sub, aud: 'of a stranger' }, 'another secret of 32 bytes ....');
     const shown = await visitWith(forged);
     expect(shown).toMatchObject({ status: 401, reason: 'signature' });
-    expect(shown.text).toContain('does not have a valid signature.');
+    expect(shown.text).toContain('it has no valid signature.');
     expect(pages.log()).not.toContain('of a stranger');
   });
 
@@ -145,7 +155,7 @@ describe('an assertion that is refused', () => {
     const shown = await visitWith(await sign({ sub, exp: now - 60 }));
     expect(shown).toMatchObject({ status: 401, reason: 'expired' });
     expect(shown.msg).toMatch(/its "exp" is \d+, and it is \d+ now/);
-    expect(shown.text).toContain('Your sign-in has expired.');
+    expect(shown.text).toContain('Your sign-in at the catalogue’s website has expired.');
     const back = encodeURIComponent(`${ORIGIN}${KEYS}`);
     expect(shown.text).toContain(`${BUTTON}${back}&amp;from=api"`);
   });
@@ -155,7 +165,7 @@ describe('an assertion that is refused', () => {
     const both = { cookie: `${cookie}; ${cookie}` };
     const { status, text } = await makeVisitor(pages.url, ORIGIN).get(SIGN_IN, both);
     expect([status, lastLine()]).toMatchObject([401, { reason: 'several' }]);
-    expect(text).toContain('two sign-ins at once.');
+    expect(text).toContain('has sent two at once.');
   });
 });
 

@@ -7,6 +7,8 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { exportKeys } from '#keys/export/export-keys.ts';
+import { requestKey, revealKey } from '#keys/lifecycle/own-keys.ts';
+import { approveRequest } from '#keys/lifecycle/reviews.ts';
 import { KEYS_TABLES } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
@@ -232,6 +234,59 @@ test('texts of strangers break neither the markup nor the width of a page', asyn
   expect(await stranger.evaluate('document.querySelectorAll("main img, main script").length')).toBe(
     0,
   );
+});
+
+test('a higher limit is asked for, approved with another figure, and seen by the owner of the key', async () => {
+  const { id } = await requestKey(database, {
+    ...{ accountId: owner.id, purpose: 'A shelf', at: new Date() },
+    websiteUrl: 'https://covers.example/shelf',
+  });
+  const review = { by: moderator.id, at: new Date(), publicUrl: proxy.url };
+  await approveRequest(database, id, { limit: 120, ...review });
+  await revealKey(database, { id, accountId: owner.id, at: new Date() });
+  await asOwner.goto(`${proxy.url}/account/api-keys`);
+  await asOwner.getByRole('link', { name: `Ask for a higher limit for key ${id}` }).click();
+  await asOwner.getByLabel('Requests per minute').fill('600');
+  await asOwner.getByLabel('Why do you need more?').fill('Its lists are long.');
+  await look(asOwner, 'ask-higher-limit', DARK_PHONE);
+  await asOwner.getByRole('button', { name: 'Ask for a higher limit' }).click();
+  await statusOf(asOwner, 'request is sent');
+  await look(asOwner, 'asked-higher-limit');
+
+  await asModerator.goto(`${proxy.url}/moderation/api-keys`);
+  const decision = asModerator.locator('.card', { hasText: 'Its lists are long.' });
+  expect(await decision.getByLabel('Requests per minute').inputValue()).toBe('600');
+  await look(asModerator, 'review-higher-limit', DARK_PHONE);
+  await decision.getByLabel('Requests per minute').fill('300');
+  await decision.getByRole('button', { name: 'Approve' }).click();
+  await statusOf(asModerator, 'Approved');
+  await asOwner.goto(`${proxy.url}/account/api-keys`);
+  const card = asOwner.locator(`#key-${id}`);
+  await card.getByText('History').click();
+  await card.getByText('Limit changed by a moderator').waitFor();
+  await look(asOwner, 'history');
+  expect(await card.getByText('300 requests per minute').count()).toBe(2);
+  expect(await mailWith(owner.email, `key ${id} has a higher limit`)).not.toBe('');
+});
+
+test('a refused sign-in of the site is explained on a page with the name and contact of the owner', async () => {
+  const bySite = await openPages(databaseUrl, {
+    SITE_JWT_SECRET: 'a secret of thirty-two bytes ...',
+    SIGN_IN_URL: 'https://covers.example/login?next={return}',
+    SITE_NAME: 'Capas do Sótão',
+    SITE_CONTACT: 'ajuda@covers.example',
+  });
+  const visits = makeVisits(browser, bySite.url);
+  const page = await visits.open();
+  await page.goto(`${bySite.url}/account/api-keys`);
+  await page.getByRole('link', { name: 'Go to Capas do Sótão' }).waitFor();
+  await look(page, 'site-sign-in', DARK_PHONE);
+  const cookie = { name: 'catalogue_assertion', value: 'x.y.z', url: bySite.url };
+  await page.context().addCookies([cookie]);
+  await page.goto(`${bySite.url}/account/api-keys`);
+  await page.getByRole('alert').filter({ hasText: 'it has no valid signature' }).waitFor();
+  await look(page, 'site-sign-in-refused');
+  expect(visits.foreign).toEqual([]);
 });
 
 test('no page sent requests to other origins or violated its content security policy', () => {
