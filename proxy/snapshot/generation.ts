@@ -102,7 +102,7 @@ export function viewIndexes({ contents, prepared }: OpenedFiles): Indexes {
   const games = records.games.rank.length;
   const files = openFindFiles(content);
   const search = openSearch(files, games);
-  const titles = openTitles(content, games);
+  const titles = openTitles(content);
   const since = openSince(content, records);
   const match = openMatch(files.match, records.platforms.length);
   return { records, search, titles, since, match, prepared };
