@@ -10,7 +10,6 @@ import type { StoredColumn } from '#lib/columns/container.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { isIntact } from '#lib/generations/files/checked-files.ts';
 import { verifyAndOpen, withoutRecords } from '#lib/generations/verify.ts';
-import { recordBody } from '#proxy/api/bodies.ts';
 import { makeFindRoute } from '#proxy/api/routes/find-route.ts';
 import { takeAll } from '#proxy/api/routes/route.ts';
 import { splitTarget } from '#proxy/http/request.ts';
@@ -111,7 +110,7 @@ function requestAll(generation: Generation): void {
     }
   }
   for (let cover = 0; cover < records.covers.byteLength.length; cover++)
-    recordBody(generation.covers, cover);
+    generation.covers.body(cover);
 }
 
 for (let seed = 1; seed <= Number(forgeries) && faults.length <= 5; seed++) {
