@@ -1,4 +1,4 @@
-/** Which covers show the front of a game: of them, a search counts games with a cover, and a file gets its image. */
+/** Which covers show the front of a game: `has_cover` asks for one, and `include=cover` returns one. */
 
 /** The types of these covers in lower case, the best first. */
 export const FRONT_TYPES: readonly string[] = ['front'];
