@@ -1,7 +1,7 @@
 /**
  * Checks one forged generation after another as when it arrives, opens those that pass as the proxy does, and requests
- * every resource of each. A program of its own, because one that hangs can only be killed. Its arguments are the folder of a real
- * generation, whose files it overwrites, and the number of forgeries. It prints what it found as JSON.
+ * every resource of each. A program of its own, because one that hangs can only be killed. Its arguments are the
+ * folder of a real generation, whose files it overwrites, and the number of forgeries. It prints what it found as JSON.
  */
 import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
