@@ -1,5 +1,6 @@
 /** The start page: search, the newest covers, a first call with its response, and the way to a key. */
 import type { Cover } from '../client/contract-types.ts';
+import { isFront } from '../find/names/fronts.ts';
 import { addressOf, callSamples } from '../lib/pages/call-samples.ts';
 import { besideResponse, codeSamples } from '../lib/pages/code-block.ts';
 import { type Html, html } from '../lib/pages/html.ts';
@@ -73,7 +74,7 @@ function newestCovers(generation: Generation | undefined, hasExplorer: boolean):
   const origin = originOf(generation);
   const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
   const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
-  const fronts = data.filter(({ type }) => type?.toLowerCase() === 'front');
+  const fronts = data.filter(({ type }) => isFront(type));
   const byGame = new Map<string, Html>();
   for (const cover of fronts.length > 0 ? fronts : data) {
     const { slug, title, platform } = cover.game;

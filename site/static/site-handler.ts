@@ -9,12 +9,7 @@ import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { type RequestHead, readHead } from '../../proxy/http/request.ts';
 import { type Resource, respond } from '../../proxy/http/resource.ts';
-import {
-  INTERNAL_ERROR,
-  JSON_TYPE,
-  type PreparedResponse,
-  withoutSlash,
-} from '../../proxy/http/response.ts';
+import { INTERNAL_ERROR, JSON_TYPE, type PreparedResponse } from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import {
   makePage,
@@ -22,6 +17,7 @@ import {
   prepareSiteError,
   sendError,
   uncachedPage,
+  withoutSlash,
 } from './page-responses.ts';
 
 const NOT_FOUND = prepareSiteError(
