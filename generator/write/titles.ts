@@ -8,22 +8,22 @@ import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts'
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { idOf } from '../rows/ids.ts';
 import type { Output } from './file-writer.ts';
-import { linkSame, type WriteSource } from './packs.ts';
+import { linkSame, type PackedCatalogue } from './packs.ts';
 
 export async function writeTitleFiles(
   output: Output,
-  source: WriteSource,
+  catalogue: PackedCatalogue,
 ): Promise<ManifestFile[]> {
   /** Links all of some files, which are written together, or none. */
   const link = (...names: string[]): ManifestFile[] => {
-    const files = names.flatMap((name) => linkSame(source, name) ?? []);
+    const files = names.flatMap((name) => linkSame(catalogue, name) ?? []);
     if (files.length === names.length) return files;
     for (const { path: name } of files) output.remove(name);
     return [];
   };
   const linkedWords = link(WORD_INDEX, MINISEARCH);
   const linkedForms = link(MATCH_INDEX);
-  const { words, match } = collectTitles(source, {
+  const { words, match } = collectTitles(catalogue, {
     words: linkedWords.length === 0,
     match: linkedForms.length === 0,
   });
@@ -31,30 +31,30 @@ export async function writeTitleFiles(
   if (words !== undefined) {
     const { columns, miniSearch } = words();
     files.push(await output.write(WORD_INDEX, encodeIndex(columns)));
-    files.push(await output.write(MINISEARCH, miniSearch(pathsOf(source))));
+    files.push(await output.write(MINISEARCH, miniSearch(pathsOf(catalogue))));
   }
   if (match !== undefined) {
-    const ids = { ofGames: numbersById(source), ofPlatforms: source.externalIds.ofPlatforms };
+    const ids = { ofGames: numbersById(catalogue), ofPlatforms: catalogue.externalIds.ofPlatforms };
     files.push(await output.write(MATCH_INDEX, encodeIndex(match(ids))));
   }
   return files;
 }
 
 function collectTitles(
-  { games, numbering, titles, stored, hasSameTitles }: WriteSource,
+  { games, numbering, titles, source, hasSameTitles }: PackedCatalogue,
   wanted: Parameters<typeof writeTitles>[2],
 ): TitleFiles {
   const { itemOfRank, gameOfRank, firstGame } = numbering;
   const itemAt = (rank: number) => itemOfRank[at<Rank>(rank)];
   const earlier =
-    stored === undefined || !hasSameTitles
+    source === undefined || !hasSameTitles
       ? undefined
       : {
-          words: () => openIndexFile(stored.read, WORD_INDEX),
-          match: () => openIndexFile(stored.read, MATCH_INDEX),
+          words: () => openIndexFile(source.read, WORD_INDEX),
+          match: () => openIndexFile(source.read, MATCH_INDEX),
           sameGame: numbersOf(through(itemOfRank, games.sameNamed)),
-          rank: stored.index.games.rank,
-          platforms: stored.index.platforms.length,
+          rank: source.index.games.rank,
+          platforms: source.index.platforms.length,
         };
   return writeTitles(
     {
@@ -71,7 +71,7 @@ function collectTitles(
 }
 
 /** @returns a function that returns the path of the game at a rank, which is its id in `search.json` */
-function pathsOf({ platforms, games, numbering }: WriteSource): (rank: number) => string {
+function pathsOf({ platforms, games, numbering }: PackedCatalogue): (rank: number) => string {
   return (rank) => {
     const game = numbering.itemOfRank[at<Rank>(rank)];
     return `${platforms[games.platform[game]].slug}/${games.slug(game)}`;
@@ -79,7 +79,7 @@ function pathsOf({ platforms, games, numbering }: WriteSource): (rank: number) =
 }
 
 /** For each id of another source, the numbers of the games that have it, in ascending order. */
-function numbersById({ games, numbering, externalIds: { ofGames } }: WriteSource) {
+function numbersById({ games, numbering, externalIds: { ofGames } }: PackedCatalogue) {
   const numbers = new Map<string, number>();
   if (ofGames.size > 0)
     numbering.itemOfGame.forEach((item, number) => {
