@@ -9,8 +9,7 @@ import { OPTIONAL_TABLES, type OptionalTable } from '../../lib/database/schema.t
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type Report, RowFault } from '../report/report.ts';
-import type { ExternalIds } from '../rows/catalogue.ts';
-import type { Platforms } from './read-catalogue.ts';
+import type { ExternalIds, PlatformNumber } from '../rows/catalogue.ts';
 import type { ReadTable } from './read-table.ts';
 import { checkId, checkText, noteOddText } from './row-checks.ts';
 
@@ -94,7 +93,7 @@ export function checkTitles(
 export function checkIds(
   rows: OptionalTables,
   report: Report,
-  { numberOf }: Platforms,
+  { numberOf }: { readonly numberOf: ReadonlyMap<string, PlatformNumber> },
   isPublished: (id: Id) => boolean,
 ): ExternalIds {
   const read = <T>(noun: 'game' | 'platform', ownerOf: (id: Id) => T | undefined) => {

@@ -9,7 +9,7 @@ import { isSlug } from '../../lib/format/layout.ts';
 import { hasPlainHost } from '../../lib/program/environment/values.ts';
 import { RowFault } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
-import type { Member } from '../rows/members.ts';
+import type { RecordMember } from '../rows/members.ts';
 import { FILES_URL_MARK } from '../rows/records.ts';
 import { encodeText, readTime, TIME } from '../rows/values.ts';
 
@@ -173,7 +173,7 @@ export function encodeUrl(url: string, filesUrl: string): string {
  */
 export function encodeValues(
   row: Row,
-  members: readonly Member[],
+  members: readonly RecordMember[],
   own: string,
   note: Note,
 ): string {

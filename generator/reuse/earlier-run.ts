@@ -17,6 +17,7 @@ import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { Scope, StatusCounts } from '../read/read-catalogue.ts';
 import type { NUMBER_COLUMNS } from '../rows/catalogue.ts';
+import { SETTING_VARIABLES } from '../rows/settings.ts';
 import type { KnownBlocks } from './find-changes.ts';
 
 /** A full run finds changes that `updated_at` does not show. */
@@ -39,7 +40,7 @@ interface RunKey {
 const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
   program: 'the last run was one of another version of the program or of Node',
   database: 'the last run read another database, or a table or view was altered',
-  settings: 'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
+  settings: `the last run had another ${SETTING_VARIABLES.join(' or ')}`,
   generation: 'the last run did not write the current generation',
 };
 

@@ -11,7 +11,7 @@ type ColumnOf<Table extends keyof TableOf> = keyof TableOf[Table]['columns'] & s
 /** What a record has of a value: a text; a whole number; an id, year or address, which has its own check. */
 type Form = 'text' | 'count' | 'id' | 'year' | 'url';
 
-export interface Member {
+export interface RecordMember {
   readonly name: string;
   readonly form: Form;
   /** Of its column, among those that are read. */
@@ -58,7 +58,7 @@ function positionsOf<Table extends keyof TableOf>(
 function membersOf<Column extends string>(
   forms: Readonly<Record<Column, Form>>,
   positions: Readonly<Record<NoInfer<Column>, number>>,
-): readonly Member[] {
+): readonly RecordMember[] {
   return (Object.entries(forms) as [Column, Form][]).map(([column, form]) => ({
     name: form === 'url' ? 'url' : column,
     form,

@@ -9,7 +9,7 @@ import type { Settings } from '../../lib/format/manifest.ts';
 import { textOf } from '../../lib/format/pack.ts';
 import type { CoverRow, GameRow, GameRows, Platform, RecordTarget, Rows } from './catalogue.ts';
 import { idOf } from './ids.ts';
-import { FILE_MEMBERS, GAME_MEMBERS, type Member } from './members.ts';
+import { FILE_MEMBERS, GAME_MEMBERS, type RecordMember } from './members.ts';
 import type { RowTexts } from './texts.ts';
 import { encodeText, encodeTime } from './values.ts';
 
@@ -26,7 +26,7 @@ const CLOSING_BRACE = 0x7d;
 const BEFORE_GAME_VALUES = GAME_MEMBERS.map(beforeValue);
 const BEFORE_FILE_VALUES = FILE_MEMBERS.map(beforeValue);
 
-function beforeValue({ name }: Member, at: number): Buffer {
+function beforeValue({ name }: RecordMember, at: number): Buffer {
   return Buffer.from(`${at === 0 ? '{' : ','}"${name}":`);
 }
 
