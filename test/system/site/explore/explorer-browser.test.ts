@@ -1,7 +1,7 @@
 /** The explorer in a real browser: what typing costs, images, and the pages with and without scripts. */
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { HOSTILE, startAgain } from '#test/site/explore/explored.ts';
+import { startAgain } from '#test/site/explore/explored.ts';
 import { visitExplorer } from '#test/site/explore/visited-explorer.ts';
 import { look } from '#test/support/browser.ts';
 import { testKey } from '#test/support/product.ts';
@@ -136,24 +136,4 @@ test('without scripts, the way from the start page to a cover', async () => {
   expect(await page.locator('.columns > .art img').count()).toBe(1);
   expect(await page.locator('button:visible').count()).toBe(0);
   explorer.expectQuiet();
-});
-
-describe('no part is too wide, no image is broken, and axe-core finds nothing', () => {
-  const { platform, slug, cover } = HOSTILE;
-  test.each([
-    '/explore?q=final+fantasy&region=Japan',
-    `/explore/${platform}/${slug}`,
-    `/explore/${platform}/${slug}/${cover}`,
-  ])('%s', async (path) => {
-    const page = await explorer.open();
-    await page.goto(explorer.url + path);
-    const images = page.locator('main img');
-    expect(await images.count()).toBeGreaterThan(0);
-    for (const image of await images.all()) await image.scrollIntoViewIfNeeded();
-    await page.waitForLoadState('networkidle');
-    const broken = '[...document.images].filter((i) => i.naturalWidth === 0).map((i) => i.src)';
-    expect(await page.evaluate(broken)).toEqual([]);
-    await look(page);
-    explorer.expectQuiet();
-  });
 });
