@@ -3,6 +3,7 @@
  * used as a file name. What shows the catalogue is made once for each generation, when it is first asked for.
  */
 import type { Html } from '../lib/pages/html.ts';
+import type { SiteFrame } from '../lib/pages/layout.ts';
 import { BASE } from '../proxy/http/request.ts';
 import type { Resource } from '../proxy/http/resource.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
@@ -20,8 +21,7 @@ interface SiteFacts {
   readonly publicUrl: string;
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
-  /** Whether pages link to the explorer. */
-  readonly hasExplorer: boolean;
+  readonly frame: SiteFrame;
 }
 
 /** A page, or a function that makes one which shows the catalogue. */
@@ -32,12 +32,12 @@ type SitePage = Resource | ((shown: Shown) => Promise<Html>);
  * @throws Error when a file of the program is missing
  */
 export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
-  const { publicUrl, hasExplorer } = facts;
+  const { publicUrl, frame } = facts;
   const api = `${publicUrl}${BASE}`;
   const contract = parseContract();
-  const fixed = makeFixedPages(contract, publicUrl, hasExplorer);
+  const fixed = makeFixedPages(contract, publicUrl, frame);
   return new Map<string, SitePage>([
-    ['/', (shown) => startPage(api, hasExplorer, shown)],
+    ['/', (shown) => startPage(api, frame, shown)],
     ...makeDocs(resolveContract(contract), { ...facts, api }),
     ...Array.from(fixed, ([path, page]) => [path, pageResource(page)] as const),
   ]);

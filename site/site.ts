@@ -3,6 +3,7 @@
  * the API; the account pages are forwarded to their own process.
  */
 import { isWellFormedKey } from '../lib/format/api-key.ts';
+import { FRAME_VARIABLES, readFrame } from '../lib/pages/layout.ts';
 import type { Environment, ValueChecks } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
@@ -15,7 +16,7 @@ import { makeStatus } from './status.ts';
 export const SITE_VARIABLES = [
   'PUBLIC_URL',
   'ACCOUNT_URL',
-  'EXPLORER_KEY',
+  ...FRAME_VARIABLES,
   'SNAPSHOTS_DIR',
   // The guides mention it.
   'DEFAULT_RATE_LIMIT',
@@ -44,18 +45,19 @@ export function makeSite({ environment, visitors }: SiteData, parts: SiteParts):
   const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
   const { SNAPSHOTS_DIR: snapshotsDir, DEFAULT_RATE_LIMIT: defaultLimit } = environment;
   const { current, keys, trustedProxies, log } = parts;
-  const hasExplorer = explorerKey !== '';
-  const pages = makePages({ publicUrl, defaultLimit, hasExplorer });
+  const frame = readFrame(environment);
+  const pages = makePages({ publicUrl, defaultLimit, frame });
   const pageAt = makePageFinder(pages, parts);
   const explorer = {
     ...parts,
+    frame,
     publicUrl,
     explorerKey,
     explorerLimit: () => keys.find(explorerKey)?.limit,
     visitors: makeVisitorLimits(visitors),
   };
-  const others = [makeStatus({ snapshotsDir, current, hasExplorer })];
-  if (hasExplorer) others.push(makeExplorer(explorer));
-  const site = makeSiteHandler({ pageAt, others, keys, log });
-  return withForwarding(site, { accountUrl, trustedProxies, log });
+  const others = [makeStatus({ snapshotsDir, current, frame })];
+  if (frame.hasExplorer) others.push(makeExplorer(explorer));
+  const site = makeSiteHandler({ frame, pageAt, others, keys, log });
+  return withForwarding(site, { frame, accountUrl, trustedProxies, log });
 }

@@ -3,7 +3,7 @@ import type { Cover } from '../client/contract-types.ts';
 import { addressOf, callSamples } from '../lib/pages/call-samples.ts';
 import { besideResponse, codeSamples } from '../lib/pages/code-block.ts';
 import { type Html, html } from '../lib/pages/html.ts';
-import { renderPage } from '../lib/pages/layout.ts';
+import { renderPage, type SiteFrame } from '../lib/pages/layout.ts';
 import { countOf } from '../lib/pages/shown-values.ts';
 import type { Generation } from '../proxy/snapshot/generation.ts';
 import { parseRecords, type Shown } from './docs/examples.ts';
@@ -20,9 +20,10 @@ const EXPLORER = html`<form class="inline" role="search" action="/explore">
 /** @param api the address of the API, with the base path */
 export async function startPage(
   api: string,
-  hasExplorer: boolean,
+  frame: SiteFrame,
   { generation, examples, responseTo }: Shown,
 ): Promise<Html> {
+  const { hasExplorer } = frame;
   const call = {
     path: '/games/{platformSlug}/{gameSlug}',
     pathValues: { platformSlug: examples.platform, gameSlug: examples.game },
@@ -36,7 +37,7 @@ export async function startPage(
     description:
       'The covers of video games, to look at, and as JSON for scripts, tools and web pages.',
     path: '/',
-    hasExplorer,
+    frame,
     width: 'wide',
     styles: ['/explore.css'],
     body: html`<div class="columns hero">

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import { domainToUnicode } from 'node:url';
 import { type Html, html } from './html.ts';
 
 export interface Link {
@@ -27,10 +28,39 @@ const FOOTER: readonly Link[] = [
   { path: '/openapi.json', text: 'OpenAPI document' },
 ];
 
-const SITE_NAME = 'Cover Catalogue API';
+/** The variables of a {@link SiteFrame}. */
+export const FRAME_VARIABLES = ['SITE_NAME', 'SITE_URL', 'SITE_CONTACT', 'EXPLORER_KEY'] as const;
+
+/** What every page says about the site that it belongs to. */
+export interface SiteFrame {
+  readonly name: string;
+  /** The address of the website whose catalogue this is; undefined for no link to it. */
+  readonly website?: string | undefined;
+  /** Where its operator can be reached: a mailto: address, or that of a page. */
+  readonly contact?: string | undefined;
+  /** Whether there is an explorer, to which the header then links. */
+  readonly hasExplorer: boolean;
+}
+
+/** @param variables the values of {@link FRAME_VARIABLES} */
+export function readFrame(
+  variables: Readonly<Record<(typeof FRAME_VARIABLES)[number], string>>,
+): SiteFrame {
+  const { SITE_NAME, SITE_URL, SITE_CONTACT, EXPLORER_KEY } = variables;
+  // The default, to which nobody else can follow a link.
+  const isHere = new URL(SITE_URL).hostname === 'localhost';
+  return {
+    name: SITE_NAME,
+    website: isHere ? undefined : SITE_URL,
+    contact: SITE_CONTACT || undefined,
+    hasExplorer: EXPLORER_KEY !== '',
+  };
+}
+
 const CURRENT = html` aria-current="page"`;
 
 export interface PageParts {
+  readonly frame: SiteFrame;
   /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
   readonly title: string | undefined;
   /** The prefix of the paths of the shared files: "" (the default) for the proxy, "/account" for the account pages. */
@@ -46,8 +76,6 @@ export interface PageParts {
   readonly description?: string | undefined;
   /** The address of an image for link previews. */
   readonly image?: string | undefined;
-  /** Whether there is an explorer, to which the header then links. */
-  readonly hasExplorer?: boolean | undefined;
   /** Links in the header, in addition to those of every page. */
   readonly navigation?: readonly Link[];
   /** What stands at the end of the header, such as the name of the account. */
@@ -57,7 +85,7 @@ export interface PageParts {
 }
 
 export function renderPage(parts: PageParts): Html {
-  const { title, filesPath = '', path, description, image, hasExplorer, aside, body } = parts;
+  const { frame, title, filesPath = '', path, description, image, aside, body } = parts;
   const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
   return html`<!doctype html>
 <html lang="en">
@@ -65,9 +93,10 @@ export function renderPage(parts: PageParts): Html {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>${title !== undefined && html`${title} · `}${SITE_NAME}</title>
+    <title>${title !== undefined && html`${title} · `}${frame.name}</title>
     ${description !== undefined && html`<meta name="description" property="og:description" content="${description}">`}
-    <meta property="og:title" content="${title ?? SITE_NAME}">
+    <meta property="og:title" content="${title ?? frame.name}">
+    <meta property="og:site_name" content="${frame.name}">
     ${image !== undefined && html`<meta property="og:image" content="${image}">`}
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
@@ -78,9 +107,9 @@ export function renderPage(parts: PageParts): Html {
   <body>
     <a class="skip" href="#content">Skip to the content</a>
     <header class="site">
-      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
+      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${frame.name}</a>
       <nav aria-label="Site">
-        ${[...(hasExplorer ? [EXPLORE] : []), ...NAVIGATION, ...navigation].map(
+        ${[...(frame.hasExplorer ? [EXPLORE] : []), ...NAVIGATION, ...navigation].map(
           (link) => html`<a href="${link.path}"${link.path === path && CURRENT}>${link.text}</a>`,
         )}
       </nav>
@@ -91,12 +120,26 @@ export function renderPage(parts: PageParts): Html {
     </main>
     <footer class="site">
       <nav aria-label="More">
-        ${FOOTER.map(({ path, text }) => html`<a href="${path}">${text}</a>`)}
+        ${[...ownLinks(frame), ...FOOTER].map(({ path, text }) => html`<a href="${path}">${text}</a>`)}
       </nav>
     </footer>
   </body>
 </html>
 `;
+}
+
+/** The links in the footer that lead to the operator. */
+function ownLinks({ website, contact }: SiteFrame): Link[] {
+  return [
+    ...(website === undefined ? [] : [{ path: website, text: shownHost(website) }]),
+    ...(contact === undefined ? [] : [{ path: contact, text: 'Contact' }]),
+  ];
+}
+
+/** The host of an address with its port, in letters: "münchen.example", not "xn--mnchen-3ya.example". */
+export function shownHost(address: string): string {
+  const { host, hostname } = new URL(address);
+  return host.replace(hostname, () => domainToUnicode(hostname) || hostname);
 }
 
 /**

@@ -3,12 +3,13 @@ import type { Cover, CoverFile } from '../../client/contract-types.ts';
 import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { renderPage } from '../../lib/pages/layout.ts';
+import { renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
 import { isWebAddress } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
 export interface PageContext {
+  readonly frame: SiteFrame;
   /** The address of the page, without the host. */
   readonly address: string;
   /** The call whose result the page shows; undefined if it shows none. */
@@ -25,6 +26,7 @@ type Crumb = readonly [path: string, text: string];
 
 /** @param description for link previews, as the image of the cover is */
 export function explorerPage(
+  frame: SiteFrame,
   title: string,
   body: Html,
   description?: string,
@@ -35,7 +37,7 @@ export function explorerPage(
     description,
     image: previewOf(cover),
     path: EXPLORE,
-    hasExplorer: true,
+    frame,
     styles: ['/explore.css'],
     scripts: ['/explore.js'],
     width: 'wide',

@@ -25,6 +25,7 @@ export function gamePage(game: Game, context: PageContext): Html {
     return card(pathOf(platform.slug, slug, cover.id), image, 'No preview', typeOf(cover), region);
   });
   return explorerPage(
+    context.frame,
     `${title} · ${platform.name}`,
     html`${crumbs([pathOf(platform.slug), platform.name])}
 <h1>${title}</h1>
@@ -64,6 +65,7 @@ export function coverPage(cover: Cover, context: PageContext): Html {
   const alt = `The cover of ${game.title}: ${kind}`;
   const image = coverImage(cover, { ...LARGE, origin: context.imageOrigin, alt });
   return explorerPage(
+    context.frame,
     `${kind} · ${game.title}`,
     html`${crumbs([pathOf(platform.slug), platform.name], [pathOf(platform.slug, game.slug), game.title])}
 <h1>${game.title}</h1>

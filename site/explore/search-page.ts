@@ -36,6 +36,7 @@ export function searchPage(
   const games = found.data.map((game, index) => gameCard(game, index, view, imageOrigin));
   const filters = filterLists(view, found, generation);
   return explorerPage(
+    context.frame,
     q === undefined ? title : `${q} · ${title}`,
     html`${platform !== undefined && crumbs()}
 <h1>${title}</h1>

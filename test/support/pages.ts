@@ -1,0 +1,4 @@
+/** What pages say about their site, in tests of which it is not the subject. */
+import type { SiteFrame } from '#lib/pages/layout.ts';
+
+export const FRAME: SiteFrame = { name: 'Cover Catalogue API', hasExplorer: true };
