@@ -8,7 +8,7 @@ import { countOf } from '../lib/pages/shown-values.ts';
 import type { Generation } from '../proxy/snapshot/generation.ts';
 import { parseRecords, type Shown } from './docs/examples.ts';
 import { pathOf } from './explore/address.ts';
-import { card, coverImage, originOf } from './explore/page.ts';
+import { card, gameImage, isFront, originOf } from './explore/page.ts';
 
 const EXPLORER = html`<form class="inline" role="search" action="/explore">
             <label class="unseen" for="q">Search games by title</label>
@@ -74,13 +74,14 @@ function newestCovers(generation: Generation | undefined, hasExplorer: boolean):
   const origin = originOf(generation);
   const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
   const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
-  const fronts = data.filter(({ type }) => type?.toLowerCase() === 'front');
+  // Fronts first, although others may be newer.
+  const covers = [...data.filter(isFront), ...data.filter((cover) => !isFront(cover))];
   const byGame = new Map<string, Html>();
-  for (const cover of fronts.length > 0 ? fronts : data) {
+  for (const cover of covers) {
     const { slug, title, platform } = cover.game;
     const path = pathOf(platform.slug, slug);
     if (byGame.has(path) || byGame.size === MOST_NEWEST) continue;
-    const image = coverImage(cover, { ...SMALL, origin });
+    const image = gameImage(cover, { ...SMALL, origin });
     const link = hasExplorer ? path : undefined;
     byGame.set(path, card(link, image, 'No preview', title, platform.name));
   }

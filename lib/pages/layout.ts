@@ -47,11 +47,9 @@ export function readFrame(
   variables: Readonly<Record<(typeof FRAME_VARIABLES)[number], string>>,
 ): SiteFrame {
   const { SITE_NAME, SITE_URL, SITE_CONTACT, EXPLORER_KEY } = variables;
-  // The default, to which nobody else can follow a link.
-  const isHere = new URL(SITE_URL).hostname === 'localhost';
   return {
     name: SITE_NAME,
-    website: isHere ? undefined : SITE_URL,
+    website: isLocal(SITE_URL) ? undefined : SITE_URL,
     contact: SITE_CONTACT || undefined,
     hasExplorer: EXPLORER_KEY !== '',
   };
@@ -134,6 +132,11 @@ function ownLinks({ website, contact }: SiteFrame): Link[] {
     ...(website === undefined ? [] : [{ path: website, text: shownHost(website) }]),
     ...(contact === undefined ? [] : [{ path: contact, text: 'Contact' }]),
   ];
+}
+
+/** Whether an address is on this machine, as the defaults are: nobody else can follow a link to it. */
+export function isLocal(address: string): boolean {
+  return new URL(address).hostname === 'localhost';
 }
 
 /** The host of an address with its port, in letters: "münchen.example", not "xn--mnchen-3ya.example". */

@@ -91,7 +91,12 @@ export function callOf(view: View): Call | undefined {
   if (view.kind === 'search') {
     const { q, platform, region, type, genre, sort = DEFAULT_SORT, page } = view;
     const filters = { q, platform, region, type, genre, sort };
-    const shown = { include: 'cover', facets: FILTERS.join(','), per_page: GAMES_PER_PAGE, page };
+    const shown = {
+      include: 'cover,covers',
+      facets: FILTERS.join(','),
+      per_page: GAMES_PER_PAGE,
+      page,
+    };
     return { path: '/search', query: { ...filters, ...shown } };
   }
   if (view.kind === 'cover') return { path: '/covers/{coverId}', pathValues: { coverId: view.id } };

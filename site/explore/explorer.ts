@@ -31,7 +31,7 @@ import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';
 import { csvLine } from './csv.ts';
 import { matchPage } from './match-page.ts';
-import { explorerPage, originOf, type PageContext, previewOf } from './page.ts';
+import { coverOf, explorerPage, originOf, type PageContext, previewOf } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
 import { searchPage } from './search-page.ts';
 
@@ -142,8 +142,8 @@ function csvOf(text: string): string {
   const body = parseRecords<{ data?: Row[]; covers?: Row[]; files?: Row[] }>(text);
   const rows = (body.data ?? body.covers ?? body.files ?? []).map((record) => {
     const values = Object.entries(record).filter(([, value]) => Object(value) !== value);
-    const { platform, cover = record } = record;
-    const image = previewOf(cover);
+    const { platform } = record;
+    const image = previewOf(record.files ? record : coverOf(record as Game));
     return { ...(platform && { platform: platform.slug }), ...Object.fromEntries(values), image };
   });
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];

@@ -1,10 +1,10 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
-import type { Cover, CoverFile } from '../../client/contract-types.ts';
+import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
 import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
-import { isWebAddress } from '../../lib/pages/shown-values.ts';
+import { isLocal, renderPage, type SiteFrame, shownHost } from '../../lib/pages/layout.ts';
+import { capitalise, isWebAddress } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
@@ -51,6 +51,13 @@ export function crumbs(...crumbs: readonly Crumb[]): Html {
   return html`<nav class="faint" aria-label="You are here"><a href="${EXPLORE}">Explore</a>${others}</nav>`;
 }
 
+/** A link to the page of a game or a platform on the website of the catalogue. */
+export function siteLink(url: string): Html | undefined {
+  return isWebAddress(url) && !isLocal(url)
+    ? html`<a href="${url}">${shownHost(url)}</a>`
+    : undefined;
+}
+
 /** The call behind the page, for readers who want the same in their program. */
 export function apiCall({ address, call, apiUrl }: PageContext): Html | undefined {
   if (call === undefined) return undefined;
@@ -65,6 +72,28 @@ export function apiCall({ address, call, apiUrl }: PageContext): Html | undefine
   ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
   ${call.path !== '/match' && html`<p class="actions">What this page shows: ${formats}</p>`}
 </section>`;
+}
+
+/** Whether a cover is a front. No other place on the pages decides this. */
+export function isFront({ type }: Pick<Cover, 'type'>): boolean {
+  return type?.toLowerCase() === 'front';
+}
+
+/** The cover that stands for a game: its best front; without one, another cover that has files. */
+export function coverOf({ cover, covers = [] }: Game): Cover | undefined {
+  return cover ?? covers.find(({ files }) => files.length > 0) ?? covers[0];
+}
+
+/** The type of a cover as a heading, such as "Front". */
+export function shownType({ type }: Pick<Cover, 'type'>): string {
+  return type === null ? 'Unknown type' : capitalise(type);
+}
+
+/** The image of a cover that stands for its game. One that is not a front has its type in a corner. */
+export function gameImage(cover: Cover, options: ImageOptions): Html | undefined {
+  const image = coverImage(cover, options);
+  if (image === undefined || isFront(cover)) return image;
+  return html`${image}<span class="state">${shownType(cover)}</span>`;
 }
 
 /**
