@@ -1,4 +1,5 @@
 /** The start page: search, the newest covers, a first call with its response, and the way to a key. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cover } from '../client/contract-types.ts';
 import { addressOf, callSamples } from '../lib/pages/call-samples.ts';
 import { besideResponse, codeSamples } from '../lib/pages/code-block.ts';
@@ -31,7 +32,9 @@ export async function startPage(
   const samples = codeSamples({ id: 'call', name: 'Get a game' }, callSamples(call, api));
   const counts = countsOf(generation);
   const newest = newestCovers(generation, hasExplorer);
+  await nextTurn();
   const response = await responseTo(addressOf(call, ''));
+  await nextTurn();
   return renderPage({
     title: undefined,
     description:

@@ -33,11 +33,11 @@ export type Examples = Readonly<Record<keyof typeof CONTRACT_EXAMPLES, string>>;
 
 /** What the pages show of one generation. */
 export interface Shown {
-  /** Undefined before the first one. It may be closed once a page waits for a response. */
+  /** Undefined before the first one. It stays open until the page is made. */
   readonly generation: Generation | undefined;
   readonly examples: Examples;
   /**
-   * What the API answers, with less of each list and text. The generation is read before the promise is returned.
+   * What the API answers, with less of each list and text.
    * @param target the path after the base, with its query
    */
   readonly responseTo: (target: string) => Promise<string>;
