@@ -3,7 +3,6 @@
  * the API; the account pages are forwarded to their own process.
  */
 import { isWellFormedKey } from '../lib/format/api-key.ts';
-import { FRAME_VARIABLES, readFrame } from '../lib/pages/layout.ts';
 import type { Environment, ValueChecks } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
@@ -16,7 +15,10 @@ import { makeStatus } from './status.ts';
 export const SITE_VARIABLES = [
   'PUBLIC_URL',
   'ACCOUNT_URL',
-  ...FRAME_VARIABLES,
+  'EXPLORER_KEY',
+  'SITE_NAME',
+  'SITE_URL',
+  'SITE_CONTACT',
   'SNAPSHOTS_DIR',
   // The guides mention it.
   'DEFAULT_RATE_LIMIT',
@@ -45,7 +47,8 @@ export function makeSite({ environment, visitors }: SiteData, parts: SiteParts):
   const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
   const { SNAPSHOTS_DIR: snapshotsDir, DEFAULT_RATE_LIMIT: defaultLimit } = environment;
   const { current, keys, trustedProxies, log } = parts;
-  const frame = readFrame(environment);
+  const { SITE_NAME: name, SITE_URL: url, SITE_CONTACT: contact } = environment;
+  const frame = { site: { name, url, contact }, hasExplorer: explorerKey !== '' };
   const pages = makePages({ publicUrl, defaultLimit, frame });
   const pageAt = makePageFinder(pages, parts);
   const explorer = {

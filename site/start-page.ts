@@ -40,7 +40,7 @@ export async function startPage(
     description:
       'The covers of video games, to look at, and as JSON for scripts, tools and web pages.',
     path: '/',
-    frame,
+    ...frame,
     width: 'wide',
     styles: ['/explore.css'],
     body: html`<div class="columns hero">

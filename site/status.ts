@@ -60,7 +60,7 @@ function asPage(status: Status, frame: SiteFrame) {
   const page = renderPage({
     title: 'Status',
     path: '/status',
-    frame,
+    ...frame,
     body: html`<h1>Status</h1>
       <p class="notice">${state}</p>
       ${factList([

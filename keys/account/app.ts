@@ -34,8 +34,6 @@ const SECURITY_FIELDS = {
 export function makeApp(site: Site, log: Logger): App {
   const app: App = new Hono<PageEnv>();
   app.use(async (c, next) => {
-    // Replaced when the visitor is identified.
-    c.set('viewer', { account: undefined, hasSession: false, frame: site.frame });
     for (const [name, value] of Object.entries(SECURITY_FIELDS)) c.header(name, value);
     await next();
   });
@@ -55,7 +53,8 @@ export function makeApp(site: Site, log: Logger): App {
   app.use(async (c, next) => {
     const at = new Date();
     c.set('at', at);
-    c.set('viewer', { ...(await identify(c, site, at)), frame: site.frame });
+    const { hasExplorer } = site;
+    c.set('viewer', { ...(await identify(c, site, at)), hasExplorer });
     await next();
   });
   app.use(

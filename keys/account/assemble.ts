@@ -9,7 +9,6 @@ import type { Logger } from 'pino';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
 import { checkTables } from '../../lib/database/tables.ts';
-import { FRAME_VARIABLES, readFrame } from '../../lib/pages/layout.ts';
 import type { ProgramAdmin } from '../../lib/program/admin/program-admin.ts';
 import { mostConnections, newConnectionCells } from '../../lib/program/connections.ts';
 import type { Environment } from '../../lib/program/environment/environment.ts';
@@ -31,7 +30,7 @@ export const VARIABLES = [
   'ADMIN_HOST',
   'ADMIN_PORT',
   'PUBLIC_URL',
-  ...FRAME_VARIABLES,
+  'SITE_URL',
   'SITE_JWT_SECRET',
   'SITE_JWKS',
   'SIGN_IN_NOTE',
@@ -40,6 +39,8 @@ export const VARIABLES = [
   'MAIL_FROM',
   'MAIL_FOLDER',
   'DEFAULT_RATE_LIMIT',
+  // Only whether there is one.
+  'EXPLORER_KEY',
   'LOG_LEVEL',
 ] as const;
 
@@ -101,7 +102,7 @@ export async function assemble(
     siteUrl: environment.SITE_URL,
     signInNote: environment.SIGN_IN_NOTE,
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
-    frame: readFrame(environment),
+    hasExplorer: environment.EXPLORER_KEY !== '',
     sessionCookie: makeSessionCookie(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,

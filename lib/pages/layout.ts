@@ -28,37 +28,30 @@ const FOOTER: readonly Link[] = [
   { path: '/openapi.json', text: 'OpenAPI document' },
 ];
 
-/** The variables of a {@link SiteFrame}. */
-export const FRAME_VARIABLES = ['SITE_NAME', 'SITE_URL', 'SITE_CONTACT', 'EXPLORER_KEY'] as const;
+export const DEFAULT_NAME = 'Cover Catalogue API';
+const CURRENT = html` aria-current="page"`;
 
-/** What every page says about the site that it belongs to. */
-export interface SiteFrame {
+/** What the owner has set of a site; a text is '' if it is not set. */
+export interface SiteProfile {
   readonly name: string;
-  /** The address of the website whose catalogue this is; undefined for no link to it. */
-  readonly website?: string | undefined;
-  /** Where its operator can be reached: a mailto: address, or that of a page. */
-  readonly contact?: string | undefined;
-  /** Whether there is an explorer, to which the header then links. */
+  /** An e-mail address, or the address of a page. */
+  readonly contact: string;
+  /** The address of the catalogue's website. Pages link to it by its name. */
+  readonly url: string;
+}
+
+/** The address of a link to a contact. */
+export function contactLink(contact: string): string {
+  return contact.includes('://') ? contact : `mailto:${contact}`;
+}
+
+/** What all pages of a program have in common. */
+export interface SiteFrame {
+  readonly site: SiteProfile;
   readonly hasExplorer: boolean;
 }
 
-/** @param variables the values of {@link FRAME_VARIABLES} */
-export function readFrame(
-  variables: Readonly<Record<(typeof FRAME_VARIABLES)[number], string>>,
-): SiteFrame {
-  const { SITE_NAME, SITE_URL, SITE_CONTACT, EXPLORER_KEY } = variables;
-  return {
-    name: SITE_NAME,
-    website: isLocal(SITE_URL) ? undefined : SITE_URL,
-    contact: SITE_CONTACT || undefined,
-    hasExplorer: EXPLORER_KEY !== '',
-  };
-}
-
-const CURRENT = html` aria-current="page"`;
-
 export interface PageParts {
-  readonly frame: SiteFrame;
   /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
   readonly title: string | undefined;
   /** The prefix of the paths of the shared files: "" (the default) for the proxy, "/account" for the account pages. */
@@ -70,10 +63,14 @@ export interface PageParts {
   readonly scripts?: readonly string[];
   /** `column`: text of a comfortable width. `wide`: as wide as the header, for pages with several columns. */
   readonly width?: 'column' | 'wide';
+  /** Whose pages these are; without it, they have the name of the product. */
+  readonly site?: SiteProfile | undefined;
   /** What link previews and search engines show. */
   readonly description?: string | undefined;
   /** The address of an image for link previews. */
   readonly image?: string | undefined;
+  /** Whether there is an explorer, to which the header then links. */
+  readonly hasExplorer?: boolean | undefined;
   /** Links in the header, in addition to those of every page. */
   readonly navigation?: readonly Link[];
   /** What stands at the end of the header, such as the name of the account. */
@@ -83,18 +80,19 @@ export interface PageParts {
 }
 
 export function renderPage(parts: PageParts): Html {
-  const { frame, title, filesPath = '', path, description, image, aside, body } = parts;
-  const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
+  const { title, filesPath = '', path, description, image, hasExplorer, aside, body } = parts;
+  const { styles = [], scripts = [], navigation = [], width = 'column', site } = parts;
+  const name = site?.name || DEFAULT_NAME;
   return html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>${title !== undefined && html`${title} · `}${frame.name}</title>
+    <title>${title !== undefined && html`${title} · `}${name}</title>
     ${description !== undefined && html`<meta name="description" property="og:description" content="${description}">`}
-    <meta property="og:title" content="${title ?? frame.name}">
-    <meta property="og:site_name" content="${frame.name}">
+    <meta property="og:title" content="${title ?? name}">
+    <meta property="og:site_name" content="${name}">
     ${image !== undefined && html`<meta property="og:image" content="${image}">`}
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
@@ -105,9 +103,9 @@ export function renderPage(parts: PageParts): Html {
   <body>
     <a class="skip" href="#content">Skip to the content</a>
     <header class="site">
-      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${frame.name}</a>
+      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${name}</a>
       <nav aria-label="Site">
-        ${[...(frame.hasExplorer ? [EXPLORE] : []), ...NAVIGATION, ...navigation].map(
+        ${[...(hasExplorer ? [EXPLORE] : []), ...NAVIGATION, ...navigation].map(
           (link) => html`<a href="${link.path}"${link.path === path && CURRENT}>${link.text}</a>`,
         )}
       </nav>
@@ -118,7 +116,7 @@ export function renderPage(parts: PageParts): Html {
     </main>
     <footer class="site">
       <nav aria-label="More">
-        ${[...ownLinks(frame), ...FOOTER].map(({ path, text }) => html`<a href="${path}">${text}</a>`)}
+        ${FOOTER.map(({ path, text }) => html`<a href="${path}">${text}</a>`)}${ownLinks(site)}
       </nav>
     </footer>
   </body>
@@ -126,12 +124,12 @@ export function renderPage(parts: PageParts): Html {
 `;
 }
 
-/** The links in the footer that lead to the operator. */
-function ownLinks({ website, contact }: SiteFrame): Link[] {
-  return [
-    ...(website === undefined ? [] : [{ path: website, text: shownHost(website) }]),
-    ...(contact === undefined ? [] : [{ path: contact, text: 'Contact' }]),
-  ];
+/** The links in the footer that the owner has set. */
+function ownLinks(site: SiteProfile | undefined): Html | undefined {
+  return (
+    site &&
+    html`${!isLocal(site.url) && html`<a href="${site.url}">${site.name || shownHost(site.url)}</a>`}${site.contact !== '' && html`<a href="${contactLink(site.contact)}">Contact</a>`}`
+  );
 }
 
 /** Whether an address is on this machine, as the defaults are: nobody else can follow a link to it. */

@@ -96,7 +96,7 @@ function docsPage(
   return renderPage({
     title,
     description: about,
-    frame,
+    ...frame,
     path: '/docs',
     width: 'wide',
     styles: ['/docs.css'],

@@ -37,7 +37,7 @@ export function explorerPage(
     description,
     image: previewOf(cover),
     path: EXPLORE,
-    frame,
+    ...frame,
     styles: ['/explore.css'],
     scripts: ['/explore.js'],
     width: 'wide',

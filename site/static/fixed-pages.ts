@@ -4,7 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { readFiles, renderPage, SHARED_FILES, type SiteFrame } from '../../lib/pages/layout.ts';
+import {
+  DEFAULT_NAME,
+  readFiles,
+  renderPage,
+  SHARED_FILES,
+  type SiteFrame,
+} from '../../lib/pages/layout.ts';
 import { BASE } from '../../proxy/http/request.ts';
 import { JSON_TYPE } from '../../proxy/http/response.ts';
 import { renderMarkdown } from '../docs/markdown.ts';
@@ -43,11 +49,12 @@ export function makeFixedPages(
 }
 
 /** The contract with the address, the name and the contact of this installation. */
-function ownContract(contract: object, publicUrl: string, { name, contact }: SiteFrame): object {
+function ownContract(contract: object, publicUrl: string, { site }: SiteFrame): object {
   const { info } = contract as { readonly info: object };
-  const [, email] = /^mailto:(.*)/.exec(contact ?? '') ?? [];
-  const link = email === undefined ? { url: contact } : { email: decodeURI(email) };
-  const own = contact === undefined ? {} : { contact: { name, ...link } };
+  const { contact } = site;
+  const name = site.name || DEFAULT_NAME;
+  const link = contact.includes('://') ? { url: contact } : { email: contact };
+  const own = contact === '' ? {} : { contact: { name, ...link } };
   return {
     ...contract,
     info: { ...info, title: name, ...own },
@@ -60,7 +67,7 @@ function changelogPage(frame: SiteFrame): Html {
   return renderPage({
     title: 'Changelog',
     path: '/changelog',
-    frame,
+    ...frame,
     styles: ['/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>

@@ -87,7 +87,7 @@ export function prepareSiteError(
   headers: HeaderLines = '',
 ): SiteError {
   const page = renderPage({
-    frame,
+    ...frame,
     title,
     body: html`<p class="faint">Error ${status}</p>
       <h1>${title}</h1>

@@ -3,7 +3,7 @@
  * parts that several pages contain.
  */
 import { type Html, html } from '../../../lib/pages/html.ts';
-import { renderPage, type SiteFrame } from '../../../lib/pages/layout.ts';
+import { renderPage } from '../../../lib/pages/layout.ts';
 import { isWebAddress, timeElement } from '../../../lib/pages/shown-values.ts';
 import { FILES_PATH, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
@@ -14,7 +14,8 @@ export interface Viewer {
   readonly account: Account | undefined;
   /** Whether the viewer signed in on these pages, and so can sign out here. */
   readonly hasSession: boolean;
-  readonly frame: SiteFrame;
+  /** Whether the site has an explorer, to which pages link. */
+  readonly hasExplorer?: boolean;
 }
 
 /** A sentence at the top of a page that says what was done, or why it was refused. */
@@ -36,11 +37,11 @@ const ROLES = { done: 'status', refused: 'alert' };
 const SIGN_OUT_FORM = html`<form method="post" action="${PATHS.signOut}"><button class="quiet small">Sign out</button></form>`;
 
 export function makePage({ title, viewer, path, notice, body }: Parts): Html {
-  const { account, hasSession, frame } = viewer;
+  const { account, hasSession, hasExplorer = false } = viewer;
   return renderPage({
     title,
     filesPath: FILES_PATH,
-    frame,
+    hasExplorer,
     styles: [`${FILES_PATH}/account.css`],
     path,
     navigation: account?.role === 'moderator' ? [{ path: PATHS.review, text: 'Moderation' }] : [],

@@ -5,7 +5,6 @@ import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Html } from '../../../lib/pages/html.ts';
-import type { SiteFrame } from '../../../lib/pages/layout.ts';
 import type { Slice } from '../../lifecycle/key-lists.ts';
 import { Refusal } from '../../lifecycle/refusal.ts';
 import type { Account } from '../../tables/accounts.ts';
@@ -23,7 +22,8 @@ export interface Site extends Identity {
   readonly signInNote: string;
   /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
-  readonly frame: SiteFrame;
+  /** Whether the proxy serves an explorer. */
+  readonly hasExplorer: boolean;
   /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: BlockList;
   /** Resolves when the API is to be asked again whether it accepts a new key. */
@@ -61,6 +61,9 @@ export type AccountEnv = EnvOf<AccountVisit>;
 export type FormEnv = EnvOf<FormVisit>;
 export type App = Hono<PageEnv>;
 
+/** Used for a request that failed before its visitor was identified. */
+const NOBODY: Viewer = { account: undefined, hasSession: false };
+
 /** Sends a text with its Content-Length, which the response to a HEAD request then has too. */
 export function sendText(
   c: Context,
@@ -83,7 +86,8 @@ export function sendMessage(
   text: string,
   more?: Html,
 ): Response {
-  return sendPage(c, status, messagePage(c.get('viewer'), title, text, more));
+  const viewer: Viewer = c.get('viewer') ?? NOBODY;
+  return sendPage(c, status, messagePage(viewer, title, text, more));
 }
 
 /** Makes the browser GET another page, so that a reload does not send a form again. */

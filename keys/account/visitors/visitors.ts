@@ -60,11 +60,7 @@ function assertionOf(c: Context): string | undefined {
 }
 
 /** @throws SiteKeysUnreachable if an assertion cannot be checked */
-export async function identify(
-  c: Context,
-  identity: Identity,
-  at: Date,
-): Promise<Omit<Viewer, 'frame'>> {
+export async function identify(c: Context, identity: Identity, at: Date): Promise<Viewer> {
   const { database, sessionCookie, checkAssertion } = identity;
   if (checkAssertion !== undefined) {
     const assertion = assertionOf(c);

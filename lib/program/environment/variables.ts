@@ -6,14 +6,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
-import {
-  hasPlainHost,
-  notAllowed,
-  oneOfWords,
-  parseWebAddress,
-  shownAddress,
-  wholeNumber,
-} from './values.ts';
+import { notAllowed, oneOfWords, parseWebAddress, shownAddress, wholeNumber } from './values.ts';
 
 /** The text to use if the variable is unset or empty (without one, it must be set), and its parser. */
 export type Variable<T> = readonly [fallback: string | undefined, parse: (text: string) => T];
@@ -42,10 +35,10 @@ export const VARIABLES = {
   // $PORT is the value of PORT.
   SITE_URL: ['http://localhost:$PORT', parseWebAddress],
   SITE_LANGUAGE: ['en', parseLanguage],
+  SITE_NAME: ['', textOf(/^(?:(?!\s{2})[^\p{C}]){0,60}$/u, 'a name of up to 60 characters')],
+  SITE_CONTACT: ['', parseContact],
   FILES_URL: ['http://localhost:$PORT/files', parseWebAddress],
   PUBLIC_URL: ['http://localhost:$PORT', parseWebAddress],
-  SITE_NAME: ['Cover Catalogue API', parseSiteName],
-  SITE_CONTACT: ['', parseContact],
   LOG_LEVEL: ['info', oneOfWords('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
   ADMIN_HOST: ['127.0.0.1', parseHost],
   // The ports of the other programs follow it.
@@ -151,21 +144,13 @@ function readSmtpUrl(text: string): string | undefined {
   return /^smtps?:$/.test(protocol) && hostname !== '' && isWhole ? text : undefined;
 }
 
-/** E-mails have it in their subject, so it is one line. */
-function parseSiteName(text: string): string {
-  return textOf(/^\P{C}{1,60}$/u, 'a name of at most 60 characters on one line')(text);
-}
-
-/** @returns the address of a link: mailto: for that of a mailbox */
+/** @returns an e-mail address, or the address of a page */
 function parseContact(text: string): string {
-  if (text === '') return '';
-  if (/^[^\s@:/?"<>]+@[^\s@:/?"<>]+$/.test(text)) return `mailto:${encodeURI(text)}`;
-  const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && hasPlainHost(url) && url.username + url.password === '') return url.href;
-  throw notAllowed(
-    'an e-mail address, or the http or https address of a page, such as https://example.org/contact',
-    shownAddress(text),
-  );
+  const contact = text.replace(/^mailto:/i, '');
+  if (contact === '' || /^[^\s@<>"',;:/?#]+@[^\s@<>"',;:/?#]+$/.test(contact)) return contact;
+  const { protocol = '', username, password } = URL.canParse(text) ? new URL(text) : {};
+  if (/^https?:$/.test(protocol) && !username && !password) return text;
+  throw notAllowed('an e-mail address or the http or https address of a page', shownAddress(text));
 }
 
 function parseOptionalWebAddress(text: string): string {

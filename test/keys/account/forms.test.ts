@@ -10,7 +10,6 @@ import { fieldOf, readForm } from '#keys/account/routes/forms.ts';
 import type { PageEnv } from '#keys/account/routes/replies.ts';
 import { makeAccountServer } from '#keys/account/server.ts';
 import { newConnectionCells } from '#lib/program/connections.ts';
-import { FRAME } from '#test/support/pages.ts';
 import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -22,7 +21,7 @@ let answered = Promise.withResolvers<number>();
 
 const app = new Hono<PageEnv>();
 app.use(async (c, next) => {
-  c.set('viewer', { account: undefined, hasSession: false, frame: FRAME });
+  c.set('viewer', { account: undefined, hasSession: false });
   await next();
   answered.resolve(c.res.status);
 });
