@@ -3,7 +3,13 @@
  * e-mails in the outbox, until SIGTERM or SIGINT. It uses the same database as the generator, and
  * shares no data with the proxy.
  */
-import { assemble, CHECKS, listen, stop, VARIABLES } from '../keys/account/assemble.ts';
+import {
+  ACCOUNT_VARIABLES,
+  assembleAccount,
+  CHECKS,
+  listenForVisitors,
+  stop,
+} from '../keys/account/assemble.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { makeCommand } from '../lib/program/failure.ts';
@@ -27,9 +33,9 @@ export const runAccount = makeCommand(serve, 'The account pages cannot start: ')
 
 async function serve({ words, variables }: Invocation): Promise<undefined> {
   readArguments(USAGE, words);
-  const environment = readEnvironment(VARIABLES, variables(), CHECKS);
+  const environment = readEnvironment(ACCOUNT_VARIABLES, variables(), CHECKS);
   const log = makeLog(environment.LOG_LEVEL);
-  const pages = await assemble(environment, log);
+  const pages = await assembleAccount(environment, log);
   let isStopping = false;
   stopWith(async (signal) => {
     isStopping = true;
@@ -38,7 +44,7 @@ async function serve({ words, variables }: Invocation): Promise<undefined> {
     await stop(pages, STOP_DEADLINE_MS);
     log.info('stopped');
   });
-  const listening = await listen(pages, environment);
+  const listening = await listenForVisitors(pages, environment);
   if (isStopping) return;
   log.info(listening, 'listening');
   reportReady(log);

@@ -12,8 +12,8 @@ import { checkReadableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
-import { assemble } from '../proxy/assemble.ts';
-import { VARIABLES as PROXY_VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
+import { assembleProxy } from '../proxy/assemble.ts';
+import { SERVING_VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
 import type { Composition } from '../proxy/serve/workers/serving-threads.ts';
 import { makeSite, prepareSite, SITE_CHECKS, SITE_VARIABLES } from '../site/site.ts';
 import type { ServingThreadData } from './serving-thread.ts';
@@ -26,10 +26,10 @@ health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 
-export const VARIABLES = [...PROXY_VARIABLES, ...SITE_VARIABLES] as const;
+export const PROXY_VARIABLES = [...SERVING_VARIABLES, ...SITE_VARIABLES] as const;
 
 /** The proxy with its site, in this thread or in others (`serving-thread.ts`). */
-export function compose(environment: Environment<(typeof VARIABLES)[number]>): Composition {
+export function compose(environment: Environment<(typeof PROXY_VARIABLES)[number]>): Composition {
   const site = prepareSite(environment);
   return {
     makeSite: (parts) => makeSite(site, parts),
@@ -46,7 +46,7 @@ export const runProxy = makeCommand(serve, 'The proxy cannot start: ');
 async function serve({ words, variables: readVariables }: Invocation): Promise<undefined> {
   readArguments(USAGE, words);
   const variables = readVariables();
-  const environment = readEnvironment(VARIABLES, variables, {
+  const environment = readEnvironment(PROXY_VARIABLES, variables, {
     ...SITE_CHECKS,
     SNAPSHOTS_DIR: checkReadableFolder,
   });
@@ -63,7 +63,7 @@ async function serve({ words, variables: readVariables }: Invocation): Promise<u
       'PUBLIC_URL is not set: the Link header and /openapi.json contain an address that only this machine can reach; set it to the address of the API',
     );
   }
-  const proxy = await assemble(environment, log, compose(environment));
+  const proxy = await assembleProxy(environment, log, compose(environment));
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');

@@ -13,7 +13,7 @@ import {
   type PulledSnapshot,
   type Replica,
 } from '../depot/replica.ts';
-import { readPublicKeys } from '../depot/signing.ts';
+import { readSignerKeys } from '../depot/signing.ts';
 import { type Clock, megabytes, systemClock } from '../depot/transfers.ts';
 import type { Release } from '../lib/format/release.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
@@ -93,7 +93,7 @@ async function start(
   const environment = variables();
   const settings = readEnvironment(VARIABLES, environment, {
     SNAPSHOTS_DIR: checkWritableFolder,
-    SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
+    SNAPSHOT_PUBLIC_KEYS: readSignerKeys,
   });
   const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
   const from = texts.from ?? settings.REPLICA_FROM;
@@ -108,7 +108,7 @@ async function start(
   const keysDepot = openKeysDepot(settings.KEYS_DEPOT, others, { environment });
   const log = makeLog(LOG_LEVEL);
   const isOnce = switches.has('once');
-  const publicKeys = readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS);
+  const publicKeys = readSignerKeys(settings.SNAPSHOT_PUBLIC_KEYS);
   const report = isOnce ? progress : logProgress(log);
   const options = { snapshotsDir, publicKeys, report, clock };
   const pullSnapshot = isOnce

@@ -5,10 +5,11 @@
 import { once } from 'node:events';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { checkFind } from '../find/check.ts';
+import { MINISEARCH_OPTIONS } from '../find/search/minisearch-options.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
-import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
 import { openCompared } from '../lib/generations/compare.ts';
@@ -23,7 +24,7 @@ import {
 import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../lib/generations/prune.ts';
 import { rollbackTo } from '../lib/generations/rollback.ts';
-import { verifyAndOpen } from '../lib/generations/verify.ts';
+import { everything, verifyAndOpen } from '../lib/generations/verify.ts';
 import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { wholeNumber } from '../lib/program/environment/values.ts';
@@ -34,18 +35,18 @@ import { counted } from '../lib/program/printable.ts';
 import type { Printable } from '../lib/program/progress.ts';
 import type { Ask } from './snapshot/why.ts';
 
-interface Verb extends VerbSyntax {
+interface SnapshotVerb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
   readonly writes?: true;
-  run(call: Call, args: Arguments): Promise<void> | void;
+  run(call: VerbContext, args: Arguments): Promise<void> | void;
 }
 
 /** A verb is called with the folder, the variables and the streams to print on. */
-interface Call extends Pick<Invocation, 'stdout' | 'stderr' | 'variables'> {
+interface VerbContext extends Pick<Invocation, 'stdout' | 'stderr' | 'variables'> {
   readonly dir: string;
 }
 
-const VERBS: readonly Verb[] = [
+const VERBS: readonly SnapshotVerb[] = [
   {
     usage: 'list [--json]',
     help: 'lists the generations, oldest first; "*" marks the current generation, "held" that publishing is held at it',
@@ -93,6 +94,7 @@ const VERBS: readonly Verb[] = [
         throw new Error('--no-hold cannot be used while publishing is held.');
       }
       const published = await rollbackTo(dir, id, {
+        checkFind,
         withTakenDown: switches.has('with-taken-down'),
         warn: (text) => print(stderr, `Warning: ${text}`),
         hold: isHold ? { reason } : undefined,
@@ -171,7 +173,7 @@ function pickId(snapshotsDir: string, name: string | undefined): string {
   return findGeneration(snapshotsDir, picked);
 }
 
-function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
+function list({ dir, stdout, stderr }: VerbContext, { switches }: Arguments): void {
   const why = whyHeld(dir);
   const currentNow = currentId(dir);
   const generations = idsOnDisk(dir).map((id) => {
@@ -199,10 +201,13 @@ function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
   if (why !== undefined) print(stderr, why);
 }
 
-async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments): Promise<void> {
+async function verify(
+  { dir, stdout, stderr }: VerbContext,
+  { positionals }: Arguments,
+): Promise<void> {
   const id = pickId(dir, positionals[0]);
   const generation = generationDir(dir, id);
-  const { manifest } = await verifyAndOpen(generation);
+  const { manifest } = await verifyAndOpen(generation, everything(checkFind));
   const { counts } = manifest;
   // The other checks compare only its hash. Only this verb needs MiniSearch.
   const { default: MiniSearch } = await import('minisearch');
@@ -224,7 +229,10 @@ function contentText({ games, covers }: Manifest['counts']): string {
   return `${counted(games, 'game')}, ${counted(covers, 'cover')}`;
 }
 
-async function why({ dir, stdout, stderr, variables }: Call, { positionals: [name] }: Arguments) {
+async function why(
+  { dir, stdout, stderr, variables }: VerbContext,
+  { positionals: [name] }: Arguments,
+) {
   const { explain } = await import('./snapshot/why.ts');
   if (name === '') throw new ConfigurationError('NAME must not be empty.');
   const { DATABASE_URL = '' } = variables();
@@ -248,12 +256,12 @@ async function why({ dir, stdout, stderr, variables }: Call, { positionals: [nam
   }
 }
 
-async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promise<void> {
+async function archive({ dir, stdout }: VerbContext, { positionals }: Arguments): Promise<void> {
   if ('isTTY' in stdout && stdout.isTTY) {
     throw new ConfigurationError('An archive is not for a terminal: add "> snapshot.tar".');
   }
   const folder = generationDir(dir, pickId(dir, positionals[0]));
-  const { manifest } = await verifyAndOpen(folder);
+  const { manifest } = await verifyAndOpen(folder, everything(checkFind));
   const { archiveOf, readArchive } = await import('../lib/format/tar.ts');
   const whole = archiveOf(manifest, readManifestFile(folder).file);
   const pieces = readArchive(whole, 0, whole.size, (file) =>
@@ -264,7 +272,7 @@ async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promi
   }
 }
 
-async function diff({ dir, stdout, stderr }: Call, { positionals, switches }: Arguments) {
+async function diff({ dir, stdout, stderr }: VerbContext, { positionals, switches }: Arguments) {
   const { changeJson, changeLine, compareRecords } = await import('./snapshot/diff.ts');
   const [from, to] = [positionals[0], positionals[1]].map((name) => pickId(dir, name));
   if (from === to) print(stderr, `Both are ${from}: nothing differs.`);

@@ -1,5 +1,5 @@
 /** Maps the names by which programs call platforms to slugs, with the names that the API lists. */
-import { platformKey, platformKeys } from '../lib/format/index/platform-keys.ts';
+import { platformKey, platformKeys } from '../find/names/platform-keys.ts';
 import type { Platform } from './contract-types.ts';
 
 /** The slugs of the platforms that each name means; none if the catalogue has no such platform. */

@@ -26,7 +26,7 @@ export interface Depot {
    * @returns undefined if there is none
    * @throws TransferError, or another Error
    */
-  get(path: string): Promise<Found | undefined>;
+  get(path: string): Promise<TransferredObject | undefined>;
   /** Closes the connections. Must be the last call. @param reason the error of the calls that are under way */
   close(reason?: string): void;
 }
@@ -40,7 +40,7 @@ export interface WritableDepot extends Depot {
   remove(path: string): Promise<void>;
 }
 
-export interface Found {
+export interface TransferredObject {
   /** How the bytes are compressed. */
   readonly coding?: 'zstd' | 'gzip' | undefined;
   /** Must be read. Ending the loop early ends the transfer. */

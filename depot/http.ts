@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { shown } from '../lib/format/json/parse-file.ts';
 import { messageOf } from '../lib/program/failure.ts';
-import { codingOf, type Found, TransferError } from './depot.ts';
+import { codingOf, TransferError, type TransferredObject } from './depot.ts';
 import { longestMs, readWhole, STALL_MS, systemClock } from './transfers.ts';
 
 /** In bytes. */
@@ -25,7 +25,7 @@ export interface HttpRequest {
   readonly empty?: readonly number[];
 }
 
-export interface HttpReply extends Found {
+export interface HttpReply extends TransferredObject {
   readonly etag: string | undefined;
 }
 
@@ -89,7 +89,10 @@ export function makeHttpClient(stallMs = STALL_MS, clock = systemClock) {
 }
 
 /** @returns a reply as the object with a path, whose name says how it is compressed if the reply does not */
-export function asObject(path: string, reply: HttpReply | undefined): Found | undefined {
+export function asObject(
+  path: string,
+  reply: HttpReply | undefined,
+): TransferredObject | undefined {
   return reply && { ...reply, coding: reply.coding ?? codingOf(path) };
 }
 
@@ -110,7 +113,7 @@ function fieldOf({ headers }: Dispatcher.ResponseData, name: string): string | u
 /** The error of a reply that refuses a request. One of S3 has a code, such as NoSuchBucket. */
 function errorOf(url: string, reply: Dispatcher.ResponseData, body: string): Error {
   const { statusCode: status } = reply;
-  const reason = textOf(body, 'Code') ?? body;
+  const reason = elementText(body, 'Code') ?? body;
   const answer = `${url} answers ${status}${reason === '' ? '' : ` (${shown(reason)})`}`;
   if (status === 429 || status === 408 || status >= 500) {
     const waitMs = Math.min(Number(fieldOf(reply, 'retry-after')) * 1000, LONGEST_WAIT_MS);
@@ -123,6 +126,6 @@ function errorOf(url: string, reply: Dispatcher.ResponseData, body: string): Err
 }
 
 /** The text of the first element with a name in XML of S3, which has no attributes there. */
-export function textOf(xml: string, name: string): string | undefined {
+export function elementText(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
 }

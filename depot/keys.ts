@@ -11,7 +11,7 @@ import { KEYS_PREFIX, RELEASES, type Release, storedKeys } from '../lib/format/r
 import { keepReserve, replaceWithReserve } from '../lib/generations/files/reserve.ts';
 import { tryToRead } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
-import { type PollOptions, pollRelease, readReplaced, writeRelease } from './release.ts';
+import { pollRelease, type ReleasePollOptions, readReplaced, writeRelease } from './release.ts';
 import { readObject } from './transfers.ts';
 
 /** How often keys that have not changed are confirmed to agree with the database, by a new release. */
@@ -85,7 +85,7 @@ export function makeKeysSender(
  * @returns a function that keeps `keys.json` equal to the released keys, and returns whether they are new.
  * The modification time of the file is when they last agreed with the database, by the clock of the sender.
  */
-export function makeKeysPuller(depot: Depot, options: PollOptions) {
+export function makeKeysPuller(depot: Depot, options: ReleasePollOptions) {
   const nextRelease = pollRelease(depot, 'keys', options);
   const file = path.join(options.snapshotsDir, KEYS_FILE);
   let settled: Release | undefined;

@@ -22,13 +22,26 @@ import { makeKnownFiles } from '../lib/generations/files/checked-files.ts';
 import { linkOrCopy, makeFolder, openForWriting } from '../lib/generations/files/file-modes.ts';
 import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
-import { withLock } from '../lib/generations/lock.ts';
+import { withRunLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../lib/generations/publish.ts';
 import { bytesOnly } from '../lib/generations/verify.ts';
-import { type Depot, type Found, orRefuse, RefusedReleaseError, TransferError } from './depot.ts';
-import type { PollOptions } from './release.ts';
-import { contentOf, megabytes, readObject, sizeOf, transferAll, tryAgain } from './transfers.ts';
+import {
+  type Depot,
+  orRefuse,
+  RefusedReleaseError,
+  TransferError,
+  type TransferredObject,
+} from './depot.ts';
+import type { ReleasePollOptions } from './release.ts';
+import {
+  checkedContent,
+  megabytes,
+  readObject,
+  totalSize,
+  transferAll,
+  tryAgain,
+} from './transfers.ts';
 
 /** Several servers of one API may change to a newer generation one after another. */
 const NEXT_RELEASE_MS = 200;
@@ -46,9 +59,9 @@ export class Pull {
   /** Remembers the files that it has found intact, so that they are not hashed again. */
   private readonly isKnown: (dir: string, file: ManifestFile) => boolean;
   private readonly depot: Depot;
-  private readonly options: PollOptions;
+  private readonly options: ReleasePollOptions;
 
-  constructor(depot: Depot, options: PollOptions) {
+  constructor(depot: Depot, options: ReleasePollOptions) {
     this.depot = depot;
     this.options = options;
     this.staging = path.join(options.snapshotsDir, PULL_FOLDER);
@@ -64,7 +77,7 @@ export class Pull {
     const { snapshotsDir } = this.options;
     const held = whyHeld(snapshotsDir);
     if (held !== undefined) throw new HeldError(held);
-    return withLock(snapshotsDir, () => this.runLocked(release));
+    return withRunLock(snapshotsDir, () => this.runLocked(release));
   }
 
   private async runLocked(release: Release): Promise<Pulled | undefined> {
@@ -138,7 +151,7 @@ export class Pull {
       sources.set(sha256, isLocal ? path.join(dir, found.path) : path.join(staging, sha256));
       return !isLocal && !this.isKnown(staging, { path: sha256, sha256, size });
     });
-    const size = sizeOf(missing);
+    const size = totalSize(missing);
     const { bavail, bsize } = statfsSync(staging);
     if (size > bavail * bsize) {
       throw new Error(
@@ -149,7 +162,7 @@ export class Pull {
       `${id}: ${missing.length} of ${contents.size} files are not here yet (${megabytes(size)} MB)`,
     );
     let received = 0;
-    async function* counted(bytes: Found['bytes']) {
+    async function* counted(bytes: TransferredObject['bytes']) {
       for await (const piece of bytes) {
         received += piece.length;
         yield piece;
@@ -170,14 +183,14 @@ export class Pull {
   }
 
   /** Saves a file under its SHA-256. It has that name only when it is complete and intact. */
-  private async save(found: Found, file: ManifestFile, name: string): Promise<void> {
+  private async save(found: TransferredObject, file: ManifestFile, name: string): Promise<void> {
     const what = `${name} at ${this.depot.name} (${file.path})`;
     const part = { ...file, path: `${file.sha256}.part` };
     const written = path.join(this.staging, part.path);
     try {
       const fd = openForWriting(written, 'w');
       const target = createWriteStream('', { fd, flush: true });
-      await pipeline(contentOf(found, file.size, what, this.options.clock), target);
+      await pipeline(checkedContent(found, file.size, what, this.options.clock), target);
       if (!this.isKnown(this.staging, part)) {
         throw new RefusedReleaseError(`${what} does not have the SHA-256 in the manifest.`);
       }

@@ -56,7 +56,7 @@ export async function writeRelease(
   await depot.put(RELEASES[kind], Buffer.from(encodeRelease(signed)));
 }
 
-export interface PollOptions {
+export interface ReleasePollOptions {
   readonly snapshotsDir: string;
   /** If there are any, a release must be signed with one of them. */
   readonly publicKeys: readonly KeyObject[];
@@ -72,7 +72,7 @@ export interface PollOptions {
 export function pollRelease(
   depot: Depot,
   kind: ReleaseKind,
-  { snapshotsDir, publicKeys, clock }: PollOptions,
+  { snapshotsDir, publicKeys, clock }: ReleasePollOptions,
 ): () => Promise<Release> {
   let last: { readonly bytes: Buffer; readonly release: Release } | undefined;
   const file = path.join(snapshotsDir, acceptedName(kind));

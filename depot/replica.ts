@@ -9,7 +9,7 @@ import { readReplicaState, saveReplicaState } from '../lib/generations/state-fil
 import { type Depot, RefusedReleaseError } from './depot.ts';
 import { makeKeysPuller } from './keys.ts';
 import { Pull, type Pulled } from './pull.ts';
-import { type PollOptions, pollRelease } from './release.ts';
+import { pollRelease, type ReleasePollOptions } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
 /** What a replica has found in its depot, and pulled; nothing pulled if it was current before. */
@@ -18,7 +18,7 @@ export interface PulledSnapshot {
   readonly pulled: Pulled | undefined;
 }
 
-export interface ReplicaOptions extends PollOptions {
+export interface ReplicaOptions extends ReleasePollOptions {
   /** The name of the depot of snapshots. */
   readonly from: string;
   /** From {@link makeSnapshotPuller}, perhaps in another thread. */
@@ -46,7 +46,7 @@ const UNKNOWN = { current_as_of: null, error: null, refused: null };
  */
 export function makeSnapshotPuller(
   depot: Depot,
-  options: PollOptions,
+  options: ReleasePollOptions,
 ): ReplicaOptions['pullSnapshot'] {
   const nextRelease = pollRelease(depot, 'snapshot', options);
   const pull = new Pull(depot, options);

@@ -10,7 +10,7 @@ import { isCount } from '../lib/format/json/values.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { shownAddress } from '../lib/program/environment/values.ts';
 import { checkPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';
-import { asObject, type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
+import { asObject, elementText, type HttpReply, type HttpRequest, makeHttpClient } from './http.ts';
 import { readWhole, tryAgain } from './transfers.ts';
 
 /** In bytes; a page of a list with 1,000 objects has about 300 KB. */
@@ -98,7 +98,7 @@ export function openS3Depot(
           throw new Error(`${name} sends something else than a list of objects.`);
         }
         for (const object of objectsIn(xml, prefix)) objects.push(object);
-        const token = textOf(xml, 'NextContinuationToken');
+        const token = elementText(xml, 'NextContinuationToken');
         if (!token) return objects;
         const isRepeated = token === query.get('continuation-token');
         if (isRepeated || pages === MOST_PAGES || objects.length > MOST_OBJECTS) {
@@ -114,11 +114,11 @@ export function openS3Depot(
 /** Splits at fixed texts: a pattern over a whole entry would take quadratic time if entries had no end. */
 function* objectsIn(xml: string, prefix: string): Generator<StoredObject> {
   for (const entry of xml.split('<Contents>').slice(1)) {
-    const path = (textOf(entry, 'Key') ?? '').slice(prefix.length);
+    const path = (elementText(entry, 'Key') ?? '').slice(prefix.length);
     // Other programs may have made objects with other names, such as empty ones that stand for folders.
     if (!isObjectPath(path)) continue;
-    const size = Number(textOf(entry, 'Size') ?? NaN);
-    const modifiedAt = Date.parse(textOf(entry, 'LastModified') ?? '');
+    const size = Number(elementText(entry, 'Size') ?? NaN);
+    const modifiedAt = Date.parse(elementText(entry, 'LastModified') ?? '');
     // An object without a size or time counts as missing.
     if (isCount(size) && !Number.isNaN(modifiedAt)) yield { path, size, modifiedAt };
   }

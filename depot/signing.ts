@@ -37,7 +37,7 @@ export function readSigningKey(text: string): KeyObject | undefined {
  * @param text of SNAPSHOT_PUBLIC_KEYS: files with one key each, or their contents, separated by commas
  * @throws Error that says what is wrong
  */
-export function readPublicKeys(text: string): KeyObject[] {
+export function readSignerKeys(text: string): KeyObject[] {
   const entries = text.split(',').map((entry) => entry.trim());
   return entries.flatMap((entry) => (entry === '' ? [] : readKey(entry, createPublicKey)));
 }

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
 import { messageOf } from '../lib/program/failure.ts';
 import type { Progress } from '../lib/program/progress.ts';
-import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
+import { type Depot, RefusedReleaseError, TransferError, type TransferredObject } from './depot.ts';
 
 /** The wall clock and its timer, as a parameter: tests pass their own. */
 export interface Clock {
@@ -71,7 +71,7 @@ export async function tryAgain<T>(
 }
 
 /** In bytes, of all files together. */
-export function sizeOf(files: readonly { readonly size: number }[]): number {
+export function totalSize(files: readonly { readonly size: number }[]): number {
   return files.reduce((sum, { size }) => sum + size, 0);
 }
 
@@ -87,7 +87,7 @@ export async function transferAll<T extends { readonly size: number }>(
   transfer: (file: T) => Promise<unknown>,
   { advance }: TransferReport,
 ): Promise<void> {
-  const size = sizeOf(files);
+  const size = totalSize(files);
   const queue = files.toSorted((a, b) => a.size - b.size);
   let done = 0;
   async function transferNext(): Promise<void> {
@@ -150,8 +150,8 @@ async function* bounded(
  * @param what the object, for errors
  * @throws RefusedReleaseError if it has more or is damaged, TransferError if its transfer fails
  */
-export async function* contentOf(
-  found: Found,
+export async function* checkedContent(
+  found: TransferredObject,
   most: number,
   what: string,
   clock = systemClock,
@@ -179,20 +179,20 @@ export async function* contentOf(
   }
 }
 
-/** The whole content of a small object. @throws as {@link contentOf} */
+/** The whole content of a small object. @throws as {@link checkedContent} */
 export function readWhole(
-  found: Found,
+  found: TransferredObject,
   most: number,
   what: string,
   clock = systemClock,
 ): Promise<Buffer> {
-  return buffer(contentOf(found, most, what, clock));
+  return buffer(checkedContent(found, most, what, clock));
 }
 
 /**
  * Reads a small object.
  * @returns undefined if there is none
- * @throws as {@link contentOf} and {@link tryAgain}
+ * @throws as {@link checkedContent} and {@link tryAgain}
  */
 export function readObject(
   depot: Depot,

@@ -9,7 +9,7 @@ import {
   storedFile,
   storedManifest,
 } from '../lib/format/release.ts';
-import { checkPath, type Depot, type Found, orRefuse } from './depot.ts';
+import { checkPath, type Depot, orRefuse, type TransferredObject } from './depot.ts';
 import { asObject, MISSING, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
@@ -72,6 +72,6 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
   };
 }
 
-function found(content: Buffer | string): Found {
+function found(content: Buffer | string): TransferredObject {
   return { bytes: Readable.from([Buffer.from(content)]) };
 }

@@ -13,7 +13,7 @@ import { compareGenerations, openCompared } from '../lib/generations/compare.ts'
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
 import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
-import { withLock } from '../lib/generations/lock.ts';
+import { withRunLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
 import {
   findMissingCovers,
@@ -28,7 +28,7 @@ import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 import { getOrAdd } from '../lib/program/get-or-add.ts';
 import { counted } from '../lib/program/printable.ts';
 import type { Progress } from '../lib/program/progress.ts';
-import type { Part } from './read/read-catalogue.ts';
+import type { PartOfCatalogue } from './read/read-catalogue.ts';
 import type { ReportContent, ReportEnd, Warning } from './report/report.ts';
 import { Report, saveReport, summaryOf, warningText } from './report/report.ts';
 import type { EarlierRun, ForNextRun, KeyOf } from './reuse/earlier-run.ts';
@@ -61,7 +61,7 @@ export interface RunOptions {
   /** Warnings about the configuration, which are added to the report of the run. */
   readonly warnings: readonly Warning[];
   /** To read only a part of the catalogue; by default, all of it. */
-  readonly part?: Part;
+  readonly part?: PartOfCatalogue;
   /** What the run may use, in bytes; by default, what the system says. */
   readonly availableMemory?: number;
 }
@@ -102,7 +102,7 @@ export async function generate(
   /** Why the run cannot find out which rows have changed. */
   let untimed = part ? 'only a part is read' : hidden?.fault;
   if (missing !== '') untimed ??= `the database does not have ${missing}`;
-  return withLock(snapshotsDir, async () => {
+  return withRunLock(snapshotsDir, async () => {
     const keyOf = untimed ? undefined : await makeRunKey(database, options.settings);
     const run = { ...options, ...catalogue, database, warnings, progress, keyOf };
     return readChangesOrAll({ ...run, startedAt: Date.now() }, untimed);
@@ -323,7 +323,7 @@ function makeChecks(earlier: EarlierRun | undefined): FileChecks {
     pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
     file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
     read,
-    values: false,
+    values: undefined,
   };
 }
 

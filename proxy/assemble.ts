@@ -41,7 +41,7 @@ export interface Overrides {
   readonly redisTimeoutMs?: number;
 }
 
-export async function assemble(
+export async function assembleProxy(
   environment: ProxyEnvironment,
   log: Logger,
   composition: Composition,

@@ -3,7 +3,7 @@
  * change of another record is left out: a cover has the title of its game, a game the name of its platform. A cover
  * that has another game is a change of its own.
  */
-import { firstIndex } from '../../lib/format/index/arrays.ts';
+import { firstIndex } from '../../lib/columns/arrays.ts';
 import { findById, type IdColumns, splitId } from '../../lib/format/index/ids.ts';
 import { platformOf, type RecordColumns } from '../../lib/format/index/record-index.ts';
 import { encodeName, type RecordName } from '../../lib/format/index/removed.ts';

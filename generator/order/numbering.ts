@@ -2,23 +2,17 @@
  * Numbers games and covers in the order of publication: games by platform, then title; covers in the order of
  * their games, then by region, type and id.
  */
+
+import type { Column } from '../../lib/columns/columns.ts';
+import { columnOf, group, merge, numbersOf, reverse, through } from '../../lib/columns/columns.ts';
+import type { GameNumber, None, Rank } from '../../lib/columns/numbers.ts';
+import { at, NONE, next } from '../../lib/columns/numbers.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
-import type { Catalogue } from '../reuse/reuse.ts';
+import type { PublishedCatalogue } from '../reuse/reuse.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
-import { columnOf, group, merge, numbersOf, reverse, through } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
-import type {
-  CoverItem,
-  CoverNumber,
-  GameItem,
-  GameNumber,
-  None,
-  PlatformNumber,
-  Rank,
-} from '../rows/numbers.ts';
-import { at, NONE, next } from '../rows/numbers.ts';
+import type { CoverItem, CoverNumber, GameItem, PlatformNumber } from '../rows/numbers.ts';
 
 export interface Numbering {
   readonly itemOfRank: Column<Rank, GameItem>;
@@ -58,7 +52,7 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
 
-type Unnumbered = Pick<Catalogue, 'platforms' | 'games' | 'covers'>;
+type Unnumbered = Pick<PublishedCatalogue, 'platforms' | 'games' | 'covers'>;
 
 export function numberRecords(catalogue: Unnumbered): Numbering {
   const { platforms, games, covers } = catalogue;
@@ -91,15 +85,15 @@ export function numberRecords(catalogue: Unnumbered): Numbering {
 
 /** Sorts the covers of each game by region, type and id. */
 function sortCovers(
-  { regions, region, types, type, ids }: Covers,
+  { values: { region, type }, ids }: Covers,
   firstCoverOfGame: Column<GameNumber, CoverNumber>,
   itemOfCover: Column<CoverNumber, CoverItem>,
 ): void {
-  const regionOrder = orderOfValues(regions);
-  const typeOrder = orderOfValues(types);
+  const regionOrder = orderOfValues(region.texts);
+  const typeOrder = orderOfValues(type.texts);
   const compare = (a: CoverItem, b: CoverItem) =>
-    regionOrder[region[a]] - regionOrder[region[b]] ||
-    typeOrder[type[a]] - typeOrder[type[b]] ||
+    regionOrder[region.column[a]] - regionOrder[region.column[b]] ||
+    typeOrder[type.column[a]] - typeOrder[type.column[b]] ||
     compareIds(idOf(ids, a), idOf(ids, b));
   const items = numbersOf(itemOfCover);
   const compareItems = (a: number, b: number) => compare(at(a), at(b));

@@ -2,10 +2,11 @@
  * Reads and checks the optional tables: `game_titles`, alternative titles; `game_ids` and `platform_ids`, ids that
  * other sources have given to games and platforms. All of them are read whole in every run.
  */
+
+import { externalIdKey, parseExternalId } from '../../find/names/external-ids.ts';
 import type { Row, Value } from '../../lib/database/database.ts';
 import { OPTIONAL_TABLES, type OptionalTable } from '../../lib/database/schema.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
-import { externalIdKey, parseExternalId } from '../../lib/format/match/external-ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type Report, RowFault } from '../report/report.ts';
 import type { Platforms } from './read-catalogue.ts';

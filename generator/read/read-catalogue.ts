@@ -2,17 +2,25 @@
  * Reads the tables of the catalogue, all rows or those of some blocks, and checks each row. Rows that break
  * the contract are left out and reported.
  */
+
+import {
+  type FilterOf,
+  filterNamesOf,
+  filterRow,
+  type ValueFilter,
+} from '../../find/search/value-filters.ts';
+import { NO_YEAR } from '../../find/search/write-filters.ts';
+import { columnOf, indexesOf, makeColumn } from '../../lib/columns/columns.ts';
+import type { None } from '../../lib/columns/numbers.ts';
+import { at, NONE } from '../../lib/columns/numbers.ts';
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { NO_BLOCK, type Report, RowFault } from '../report/report.ts';
-import type { CoverRows, FileRows, GameRows, Platform, Rows } from '../rows/catalogue.ts';
-import { NO_YEAR } from '../rows/catalogue.ts';
+import type { CoverRows, FileRows, GameRows, Platform, Rows, Values } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
-import { columnOf, indexesOf, makeColumn } from '../rows/columns.ts';
 import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
-import type { CoverRow, FileRow, GameRow, None, PlatformNumber } from '../rows/numbers.ts';
-import { at, NONE } from '../rows/numbers.ts';
+import type { CoverRow, FileRow, GameRow, PlatformNumber } from '../rows/numbers.ts';
 import { RowTexts } from '../rows/texts.ts';
 import { encodeTime } from '../rows/times.ts';
 import { makeIdCheck, type ReadTable, readSelected, type Selection } from './read-table.ts';
@@ -27,7 +35,7 @@ export interface Scope {
   /** The files among which some may have no cover, and all covers that these may have. */
   readonly loose?: { readonly files: Selection; readonly covers: Selection };
   /** The distinct values that are numbered already, null first. */
-  readonly values: Readonly<Record<'genres' | 'regions' | 'types', readonly (string | null)[]>>;
+  readonly values: Readonly<Record<ValueFilter, readonly (string | null)[]>>;
   /** The blocks of a game, with its covers and their files, and of a file without a cover. */
   blockOfGame(id: Id): string;
   blockOfFile(cover: Id): string;
@@ -42,7 +50,7 @@ export interface Scope {
  * Some games and some covers, by conditions in SQL. A run that reads only these, with all platforms and the files of
  * these covers, shows what a whole run would do with them.
  */
-export interface Part {
+export interface PartOfCatalogue {
   readonly games: string;
   readonly covers: string;
 }
@@ -117,7 +125,6 @@ function makeGameRows(count: number) {
     ids: makeIds<GameRow>(count),
     platform: makeColumn<GameRow, PlatformNumber | None>(count, NONE),
     year: columnOf<GameRow, number>(new Int32Array(count)),
-    genre: makeColumn<GameRow, number>(count),
     texts: new RowTexts<GameRow>(count),
   };
 }
@@ -125,7 +132,7 @@ function makeGameRows(count: number) {
 async function readGames(source: Source): Promise<GameRows> {
   const { readTable, platforms, scope } = source;
   let games = makeGameRows(0);
-  const genres = numberValues('genres', scope.values.genres);
+  const values = makeValues<'game', GameRow>('game', GAME_COLUMNS, scope.values);
   // A slug that appears twice would be found in the records, too, but then its row is reported too late.
   const slugs = new Map<number, Set<string>>();
   const nextId = makeIdCheck();
@@ -135,6 +142,7 @@ async function readGames(source: Source): Promise<GameRows> {
     selection: scope.games,
     begin(rows) {
       games = makeGameRows(rows);
+      values.begin(rows);
     },
     blockOf: (row) => blockOfGame(scope, row[0]),
     pathOf: ([, platform, slug]) =>
@@ -154,7 +162,7 @@ async function readGames(source: Source): Promise<GameRows> {
       check.checkText(row[3], 'title');
       const year = check.checkOptionalYear(row[4], note);
       games.texts.add(index, gameValues(row, year, note));
-      const genre = genres.numberOf(row[6]);
+      values.read(row, index);
       const taken = getOrAdd(slugs, platform, () => new Set<string>());
       if (taken.has(slug) || scope.isTaken(platform, slug, id)) {
         const reason = 'the slug appears twice on its platform';
@@ -163,10 +171,9 @@ async function readGames(source: Source): Promise<GameRows> {
       taken.add(slug);
       games.platform[index] = platform;
       games.year[index] = year ?? NO_YEAR;
-      games.genre[index] = genre;
     },
   });
-  return { ...games, count, genres: genres.values };
+  return { ...games, count, values: values.all() };
 }
 
 /** The block of the game with an id, which may be a wrong value. */
@@ -193,8 +200,6 @@ function makeCoverRows(count: number) {
   return {
     ids: makeIds<CoverRow>(count),
     game: makeColumn<CoverRow, GameRow | None>(count, NONE),
-    region: makeColumn<CoverRow, number>(count),
-    type: makeColumn<CoverRow, number>(count),
     approvedAt: columnOf<CoverRow, number>(new Float64Array(count)),
     files: makeColumn<CoverRow, number>(count),
     firstFile: makeColumn<CoverRow, FileRow | None>(count, NONE),
@@ -205,8 +210,7 @@ function makeCoverRows(count: number) {
 async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
   const { readTable, report, scope } = source;
   let covers = makeCoverRows(0);
-  const regions = numberValues('region', scope.values.regions);
-  const types = numberValues('type', scope.values.types);
+  const values = makeValues<'cover', CoverRow>('cover', COVER_COLUMNS, scope.values);
   const nextId = makeIdCheck();
   let count = 0;
   const soon = Date.now() / 1000 + 60;
@@ -216,6 +220,7 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
     selection: scope.covers,
     begin(rows) {
       covers = makeCoverRows(rows);
+      values.begin(rows);
     },
     blockOf,
     take(row, note) {
@@ -227,10 +232,7 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       const game = findId(games.ids, games.count, gameId);
       if (game === undefined)
         throw new RowFault('the game does not exist', row[1], { isConsequence: true });
-      const region = regions.numberOf(row[2]);
-      check.noteOddText(regions.values[region], 'region', note);
-      const type = types.numberOf(row[3]);
-      check.noteOddText(types.values[type], 'type', note);
+      values.read(row, index, note);
       const approvedAt = check.checkOptionalTime(row[5], 'approved_at');
       if (games.platform[game] === NONE) {
         report.addConsequence(blockOf(row));
@@ -243,12 +245,10 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       if (approvedAt > soon)
         note('approved_at is in the future, perhaps because it is not UTC', encodeTime(approvedAt));
       covers.game[index] = game;
-      covers.region[index] = region;
-      covers.type[index] = type;
       covers.approvedAt[index] = approvedAt;
     },
   });
-  return { ...covers, count, regions: regions.values, types: types.values };
+  return { ...covers, count, values: values.all() };
 }
 
 const COVERS_PER_QUERY = 1_000;
@@ -332,6 +332,46 @@ function* filesOf({ ids, game }: CoverRows): Generator<string> {
   const published = Array.from(indexesOf(game), (cover) => textOfId(idOf(ids, cover)));
   for (let from = 0; from < published.length; from += COVERS_PER_QUERY)
     yield `cover_id IN (${published.slice(from, from + COVERS_PER_QUERY).join(',')})`;
+}
+
+/**
+ * Reads the values by which games are filtered.
+ * @param owner whose rows are read @param tableColumns the names of their columns
+ * @param before the distinct values that are numbered already
+ */
+function makeValues<Owner extends 'game' | 'cover', Of extends number>(
+  owner: Owner,
+  tableColumns: string,
+  before: Scope['values'],
+) {
+  const names = filterNamesOf(owner);
+  const columns = names.map((name) => {
+    const { column } = filterRow(name);
+    const position = tableColumns.split(', ').indexOf(column);
+    if (position < 0) throw new Error(`The filter ${name} needs ${column}, which is not read.`);
+    const numbers = new Uint32Array(0);
+    return { name, column, position, numbers, ...numberValues(column, before[name]) };
+  });
+  return {
+    /** @param count how many rows there will be at most */
+    begin(count: number): void {
+      for (const each of columns) each.numbers = new Uint32Array(count);
+    },
+    /** @param note undefined if damage is noted elsewhere */
+    read(row: Row, index: Of, note?: check.Note): void {
+      for (const { column, position, numbers, values, numberOf } of columns) {
+        const number = numberOf(row[position]);
+        if (note !== undefined) check.noteOddText(values[number], column, note);
+        numbers[index] = number;
+      }
+    },
+    all(): Readonly<Record<FilterOf<Owner>, Values<Of>>> {
+      const found = columns.map(({ name, values, numbers }) => {
+        return [name, { texts: values, column: columnOf<Of, number>(numbers) }];
+      });
+      return Object.fromEntries(found);
+    },
+  };
 }
 
 /** Numbers the distinct values of a column, after those that have numbers; null and the empty text are number 0. */

@@ -6,7 +6,7 @@
 import { type Reader, type Row, selectCount, type Value } from '../../lib/database/database.ts';
 import { compareIds, type Id } from '../../lib/format/index/ids.ts';
 import type { Progress } from '../../lib/program/progress.ts';
-import { compareValues, type Report, RowFault, type Table } from '../report/report.ts';
+import { compareValues, type Report, RowFault, type TableName } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
 import { checkId, type Note } from './row-checks.ts';
 
@@ -32,7 +32,7 @@ interface TableOptions {
   take(row: Row, note: Note): void;
 }
 
-export type ReadTable = (table: Table, options: TableOptions) => Promise<void>;
+export type ReadTable = (table: TableName, options: TableOptions) => Promise<void>;
 
 const ROWS_PER_REPORT = 4096;
 
@@ -66,7 +66,7 @@ export function makeReadTable(reader: Reader, report: Report, progress: Progress
 /** @returns the rows in any order @throws Error if some are missing */
 export async function readSelected(
   reader: Reader,
-  table: Table,
+  table: TableName,
   columns: string,
   { conditions, rows }: Selection,
 ): Promise<Row[]> {
@@ -84,7 +84,7 @@ export async function readSelected(
 /** @returns the rows in the order of their ids */
 async function readInOrder(
   reader: Reader,
-  table: Table,
+  table: TableName,
   columns: string,
   selection: Selection,
 ): Promise<Row[]> {
@@ -97,7 +97,7 @@ async function readInOrder(
 const IDS_PER_QUERY = 1_000;
 
 /** Of two rows with the same id, a run of the changes may read only one, and could not tell which to keep. */
-async function checkUnique(reader: Reader, table: Table, rows: readonly Row[]): Promise<void> {
+async function checkUnique(reader: Reader, table: TableName, rows: readonly Row[]): Promise<void> {
   const ids = rows.map(([id = null]) => id).filter((id) => readId(id) !== undefined);
   for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
     const some = ids.slice(from, from + IDS_PER_QUERY);
@@ -107,13 +107,13 @@ async function checkUnique(reader: Reader, table: Table, rows: readonly Row[]): 
 }
 
 /** If KILL QUERY cuts a result, it ends as if it were complete. */
-function checkCount(table: Table, found: number, expected: number): void {
+function checkCount(table: TableName, found: number, expected: number): void {
   if (found === expected) return;
   throw new Error(`The table ${table} has ${expected} rows to read, but ${found} arrived.`);
 }
 
 /** @returns `add`, called with each row; `end`, called after the last */
-function makeRowCheck(table: Table, report: Report, options: TableOptions) {
+function makeRowCheck(table: TableName, report: Report, options: TableOptions) {
   const { columns, blockOf, pathOf, take } = options;
   const hasIds = columns.startsWith('id');
   const notes: [reason: string, value: Value][] = [];

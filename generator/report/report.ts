@@ -19,7 +19,7 @@ import type { Progress } from '../../lib/program/progress.ts';
 import { utcNow } from '../../lib/program/utc-now.ts';
 import { compareUnits } from '../rows/collation.ts';
 
-export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
+export type TableName = keyof typeof CATALOGUE_TABLES | OptionalTable;
 
 /** How many rows of a table are listed for each reason, and how many statuses. */
 export const MOST_LISTED = 100;
@@ -38,7 +38,7 @@ interface ListedRow {
 /** Something that is published and probably wrong. */
 export interface Warning {
   /** The table of the rows; null if the warning is not about rows. */
-  readonly table: Table | null;
+  readonly table: TableName | null;
   readonly reason: string;
   readonly count: number;
   /** The first rows, in the order of their ids. */
@@ -64,13 +64,13 @@ export interface ReportContent {
   readonly covers_gone_with_their_game: number;
   /** How many covers are not public, by status, the most frequent first. */
   readonly not_public: Readonly<Record<string, number>>;
-  readonly rows: readonly { table: Table; id: Value; reason: string; value: Value }[];
+  readonly rows: readonly { table: TableName; id: Value; reason: string; value: Value }[];
   readonly warnings: readonly Warning[];
 }
 
 /** The rows of one table that have the same fault or warning. */
-interface Finding {
-  readonly table: Table;
+interface ReportedRows {
+  readonly table: TableName;
   readonly kind: 'fault' | 'consequence' | 'warning';
   readonly reason: string;
   count: number;
@@ -81,7 +81,7 @@ interface Finding {
 /** What a report has about the rows of one block. */
 export interface BlockFindings {
   /** By table, kind and reason. */
-  readonly findings: Record<string, Finding>;
+  readonly findings: Record<string, ReportedRows>;
   /** The covers that would be published if their games had not been left out. */
   coversGone: number;
   /** Whether every run that reads rows must read the block. */
@@ -122,7 +122,7 @@ export class RowFault extends Error {
 /** In its methods, `block` is undefined if a row has no id that tells its block. */
 export class Report {
   private readonly byBlock = new Map<string, BlockFindings>();
-  private readonly rowsOf = new Map<Table, number>(
+  private readonly rowsOf = new Map<TableName, number>(
     (['platforms', 'games', 'covers', 'cover_files'] as const).map((table) => [table, 0]),
   );
   private readonly otherWarnings: Warning[] = [];
@@ -130,7 +130,7 @@ export class Report {
   private notPublic: readonly (readonly [status: string, covers: number])[] = [];
 
   /** Counts and lists a row that is left out. */
-  leaveOut(table: Table, block: string | undefined, id: Value, fault: RowFault): void {
+  leaveOut(table: TableName, block: string | undefined, id: Value, fault: RowFault): void {
     const { message: reason, value, isConsequence, dependsOn } = fault;
     this.add(block, { table, kind: isConsequence ? 'consequence' : 'fault', reason }, id, value);
     if (dependsOn === 'all rows') this.needsAllRows = true;
@@ -138,7 +138,7 @@ export class Report {
   }
 
   /** Counts and lists a row that is published but probably wrong. */
-  warn(table: Table, block: string | undefined, id: Value, reason: string, value: Value): void {
+  warn(table: TableName, block: string | undefined, id: Value, reason: string, value: Value): void {
     this.add(block, { table, kind: 'warning', reason }, id, value);
   }
 
@@ -153,7 +153,7 @@ export class Report {
   }
 
   /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
-  setRows(table: Table, rows: number): void {
+  setRows(table: TableName, rows: number): void {
     this.rowsOf.set(table, rows);
   }
 
@@ -219,7 +219,7 @@ export class Report {
     };
   }
 
-  private leftOut(table: Table): Merged {
+  private leftOut(table: TableName): Merged {
     return this.merge(table, ['fault', 'consequence']);
   }
 
@@ -231,7 +231,7 @@ export class Report {
 
   private add(
     block: string | undefined,
-    found: Pick<Finding, 'table' | 'kind' | 'reason'>,
+    found: Pick<ReportedRows, 'table' | 'kind' | 'reason'>,
     id: Value,
     value: Value,
   ) {
@@ -244,8 +244,8 @@ export class Report {
   }
 
   /** The findings of some kinds over all blocks, by reason. */
-  private merge(table: Table, kinds: readonly Finding['kind'][]): Merged {
-    const merged = new Map<string, Pick<Finding, 'count' | 'rows'>>();
+  private merge(table: TableName, kinds: readonly ReportedRows['kind'][]): Merged {
+    const merged = new Map<string, Pick<ReportedRows, 'count' | 'rows'>>();
     for (const { findings } of this.byBlock.values()) {
       for (const finding of Object.values(findings)) {
         if (finding.table !== table || !kinds.includes(finding.kind)) continue;
@@ -258,7 +258,7 @@ export class Report {
   }
 }
 
-type Merged = ReadonlyMap<string, Pick<Finding, 'count' | 'rows'>>;
+type Merged = ReadonlyMap<string, Pick<ReportedRows, 'count' | 'rows'>>;
 
 function sum(found: Merged): number {
   return [...found.values()].reduce((total, { count }) => total + count, 0);
@@ -297,7 +297,7 @@ export function compareValues(a: Value, b: Value): number {
 }
 
 /** Why a table must not be published; undefined if it may be. @param bad those that no other row has caused */
-function faultOf(table: Table, rows: number, leftOut: number, bad: number): string | undefined {
+function faultOf(table: TableName, rows: number, leftOut: number, bad: number): string | undefined {
   if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
     return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;
   }

@@ -6,9 +6,10 @@
 import { createHash, hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import type { ValueFilter } from '../../find/search/value-filters.ts';
+import { encodeColumns, type StoredColumn, viewColumns } from '../../lib/columns/container.ts';
 import type { Database } from '../../lib/database/database.ts';
-import { type Columns, encodeColumns, viewColumns } from '../../lib/format/index/columns.ts';
-import { EARLIER_RUN } from '../../lib/format/layout.ts';
+import { EARLIER_RUN, FORMAT_VERSION } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { generationDir } from '../../lib/generations/generations.ts';
@@ -41,20 +42,23 @@ const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
   generation: 'the last run did not write the current generation',
 };
 
+/** What is kept of a catalogue besides its generation. */
+export interface KeptValues {
+  /** The distinct values of each filter. */
+  readonly values: Scope['values'];
+  /** By the numbers of games and covers; `approvedAt` as the raw bits of 64-bit floats. */
+  readonly columns: Readonly<Record<KeptColumn, StoredColumn>>;
+}
+export type KeptColumn = ValueFilter | 'year' | 'files' | 'approvedAt';
+
 /** What a run knows that the next one needs. */
-export interface ForNextRun extends KnownBlocks {
+export interface ForNextRun extends KnownBlocks, KeptValues {
   /** How many covers are not public, by status. */
   readonly notPublic: StatusCounts;
   /** The hash of all rows of `game_titles`. */
   readonly titles: string;
   /** The hash of all rows of `game_ids` and `platform_ids`. */
   readonly externalIds: string;
-  readonly values: Scope['values'];
-  /**
-   * What the generation does not have by the numbers of games and covers: `genre`, `year`, `region`,
-   * `type`, `files`, and `approvedAt` as the raw bits of 64-bit floats.
-   */
-  readonly columns: Columns;
 }
 
 export interface EarlierRun extends ForNextRun {
@@ -121,7 +125,7 @@ export function saveRun(
   const states = manifest.files.map((file) => [file.path, fileState(dir, file)]);
   const stored = { ...rows, key, fullRunAt, files: Object.fromEntries(states) };
   const json = Buffer.from(JSON.stringify(stored));
-  const content = Buffer.concat([...encodeColumns({ json, ...columns })]);
+  const content = Buffer.concat([...encodeColumns({ json, ...columns }, FORMAT_VERSION)]);
   const file = Buffer.concat([content, hash('sha256', content, 'buffer')]);
   replaceFile(path.join(snapshotsDir, EARLIER_RUN), file, { mode: 0o600 });
 }
@@ -131,7 +135,7 @@ function readSavedRun(file: string): SavedRun | undefined {
     const bytes = readBoundedFileSync(file, MOST_BYTES);
     const content = bytes.subarray(0, -HASH_BYTES);
     if (!bytes.subarray(-HASH_BYTES).equals(hash('sha256', content, 'buffer'))) return undefined;
-    const { json, ...columns } = viewColumns(content, EARLIER_RUN);
+    const { json, ...columns } = viewColumns(content, EARLIER_RUN, FORMAT_VERSION);
     return {
       ...JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.length).toString()),
       columns,
@@ -151,8 +155,8 @@ function fileState(dir: string, { path: name }: ManifestFile): string | undefine
 }
 
 const ROOT = path.join(import.meta.dirname, '../..');
-/** The folders that affect what a generation contains. */
-const FOLDERS = ['generator', 'lib'];
+/** The folders that affect what a generation contains: that of the generator, and those that it imports. */
+export const PROGRAM_FOLDERS: readonly string[] = ['find', 'generator', 'lib'];
 
 /**
  * Identifies the program, so that a run never relies on one of another version. It is the hash of the
@@ -161,7 +165,7 @@ const FOLDERS = ['generator', 'lib'];
 function programVersion(): string {
   const sha256 = createHash('sha256').update(JSON.stringify(process.versions));
   sha256.update(readFileSync(path.join(ROOT, 'package.json')));
-  for (const folder of FOLDERS) {
+  for (const folder of PROGRAM_FOLDERS) {
     const files = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
     for (const name of files.filter((file) => /\.[jt]s$/.test(file)).sort()) {
       sha256.update(`\n${folder}/${name}\n`).update(readFileSync(path.join(ROOT, folder, name)));

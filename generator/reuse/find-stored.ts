@@ -2,19 +2,20 @@
  * Finds which rows would get a record that is stored in the earlier generation. A block has about 16 games, and
  * usually one of them has changed.
  */
+
+import type { Column } from '../../lib/columns/columns.ts';
+import { indexesOf, makeColumn, numbersOf } from '../../lib/columns/columns.ts';
+import { NONE } from '../../lib/columns/numbers.ts';
 import { findById, type IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug, platformOf, type RecordColumns } from '../../lib/format/index/record-index.ts';
 import type { Rows } from '../rows/catalogue.ts';
-import type { Column } from '../rows/columns.ts';
-import { indexesOf, makeColumn, numbersOf } from '../rows/columns.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
 import type { CoverRow, GameRow } from '../rows/numbers.ts';
-import { NONE } from '../rows/numbers.ts';
-import { type Records, type RecordTarget, slugOf, titleOf } from '../rows/records.ts';
+import { type RecordTarget, type RecordWriter, slugOf, titleOf } from '../rows/records.ts';
 import { hasHash, type StoredGeneration } from './stored-generation.ts';
 
 /** For each row, the number of a stored game or cover, or none. */
-export interface Found {
+export interface StoredNumbers {
   /** One that has the same record. */
   readonly games: Column<GameRow, number>;
   readonly covers: Column<CoverRow, number>;
@@ -27,8 +28,8 @@ export interface Found {
 export function findStored(
   stored: StoredGeneration | undefined,
   rows: Rows,
-  records: Records,
-): Found {
+  records: RecordWriter,
+): StoredNumbers {
   const { games, covers } = rows;
   const found = {
     games: makeColumn<GameRow, number>(games.count, NONE),

@@ -3,40 +3,43 @@
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
  * values of columns continue the numbering of the earlier run.
  */
-import type { Columns, StoredColumn } from '../../lib/format/index/columns.ts';
+
+import { filterNamesOf, forEachFilter } from '../../find/search/value-filters.ts';
+import type { Column } from '../../lib/columns/columns.ts';
+import {
+  columnOf,
+  groupsOf,
+  merge,
+  numbersOf,
+  reverse,
+  through,
+} from '../../lib/columns/columns.ts';
+import type { StoredColumn } from '../../lib/columns/container.ts';
+import type { GameNumber } from '../../lib/columns/numbers.ts';
+import { NONE, type None } from '../../lib/columns/numbers.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
-import type { Covers, Games, Items, Rows } from '../rows/catalogue.ts';
+import type { Covers, Games, Items, Rows, Values } from '../rows/catalogue.ts';
 import { rowOf } from '../rows/catalogue.ts';
-import type { Column } from '../rows/columns.ts';
-import { columnOf, groupsOf, merge, numbersOf, reverse, through } from '../rows/columns.ts';
 import type { Ids } from '../rows/ids.ts';
-import type { CoverItem, CoverNumber, GameItem, GameNumber } from '../rows/numbers.ts';
-import { NONE, type None } from '../rows/numbers.ts';
+import type { CoverItem, CoverNumber, GameItem } from '../rows/numbers.ts';
 import { slugOf, titleOf } from '../rows/records.ts';
-import type { Found } from './find-stored.ts';
+import type { KeptColumn, KeptValues } from './earlier-run.ts';
+import type { StoredNumbers } from './find-stored.ts';
 import type { StoredGeneration } from './stored-generation.ts';
 
 type Numbers = StoredColumn | Float64Array;
 const NOTHING = new Uint32Array(0);
 const NO_IDS: IdColumns = { idHigh: NOTHING, idLow: NOTHING, numberOfId: NOTHING };
-/** Of a run without an earlier one. */
-const NO_COLUMNS: Columns = {
-  genre: NOTHING,
-  year: NOTHING,
-  region: NOTHING,
-  type: NOTHING,
-  files: NOTHING,
-  approvedAt: NOTHING,
-};
-
 export function joinItems(
   stored: StoredGeneration | undefined,
   rows: Rows,
-  found: Found,
+  found: StoredNumbers,
 ): { readonly games: Games; readonly covers: Covers } {
   const { platforms = [], games = NO_IDS, covers = NO_IDS } = stored?.index ?? {};
-  const { genre, year, region, type, files, approvedAt } = stored?.run.columns ?? NO_COLUMNS;
+  const keptColumn = (name: KeptColumn) =>
+    stored === undefined ? NOTHING : stored.run.columns[name];
+  const approvedAt = keptColumn('approvedAt');
   const isKept = stored?.isKept ?? NOTHING;
   const platformOf = new Uint32Array(isKept.length).fill(NONE);
   for (const [platform, { firstGame, games }] of platforms.entries())
@@ -61,9 +64,11 @@ export function joinItems(
     games: {
       ...gameItems,
       platform,
-      year: append(year, rows.games.year, Int32Array),
-      genres: rows.games.genres,
-      genre: append(genre, rows.games.genre),
+      year: append(keptColumn('year'), rows.games.year, Int32Array),
+      values: forEachFilter(
+        (name) => appendValues(keptColumn(name), rows.games.values[name]),
+        filterNamesOf('game'),
+      ),
       sameNamed,
       inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
       slug: (item) =>
@@ -78,12 +83,12 @@ export function joinItems(
     covers: {
       ...joinRecords(covers, keptGames, rows.covers.ids, game, found.covers),
       game,
-      regions: rows.covers.regions,
-      region: append(region, rows.covers.region),
-      types: rows.covers.types,
-      type: append(type, rows.covers.type),
+      values: forEachFilter(
+        (name) => appendValues(keptColumn(name), rows.covers.values[name]),
+        filterNamesOf('cover'),
+      ),
       approvedAt: append(times, rows.covers.approvedAt, Float64Array),
-      files: append(files, rows.covers.files),
+      files: append(keptColumn('files'), rows.covers.files),
     },
   };
 }
@@ -136,6 +141,13 @@ function append<Item extends number, Row extends number, To extends number>(
   return columnOf(joined);
 }
 
+function appendValues<Item extends number, Row extends number>(
+  stored: StoredColumn,
+  { texts, column }: Values<Row>,
+): Values<Item> {
+  return { texts, column: append(stored, column) };
+}
+
 /** A catalogue, and its items in the order of publication. */
 export interface NumberedCatalogue {
   readonly games: Games;
@@ -147,20 +159,20 @@ export interface NumberedCatalogue {
 }
 
 /** What only the catalogue says of its games and covers, by their numbers, for the next run. */
-export function valuesOf({ games, covers, numbering }: NumberedCatalogue) {
+export function valuesOf({ games, covers, numbering }: NumberedCatalogue): KeptValues {
   const { itemOfGame, itemOfCover } = numbering;
+  const ofGames = (column: Column<GameItem, number>) => narrow(through(itemOfGame, column));
   const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
   const times = new Float64Array(itemOfCover.length);
   itemOfCover.forEach((cover, number) => {
     times[number] = covers.approvedAt[cover];
   });
   return {
-    values: { genres: games.genres, regions: covers.regions, types: covers.types },
+    values: forEachFilter((name) => ({ ...games.values, ...covers.values })[name].texts),
     columns: {
-      genre: narrow(through(itemOfGame, games.genre)),
+      ...forEachFilter((name) => ofGames(games.values[name].column), filterNamesOf('game')),
+      ...forEachFilter((name) => ofCovers(covers.values[name].column), filterNamesOf('cover')),
       year: new Int32Array(numbersOf(through(itemOfGame, games.year))),
-      region: ofCovers(covers.region),
-      type: ofCovers(covers.type),
       files: ofCovers(covers.files),
       approvedAt: new Uint32Array(times.buffer),
     },

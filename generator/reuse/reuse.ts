@@ -4,6 +4,9 @@
  * is stored; the calls are the same.
  */
 import { createHash } from 'node:crypto';
+import { forEachFilter } from '../../find/search/value-filters.ts';
+import { findUnchanged } from '../../find/write.ts';
+import { NONE } from '../../lib/columns/numbers.ts';
 import type { Reader, Row, SnapshotReader } from '../../lib/database/database.ts';
 import { TIMED_TABLES } from '../../lib/database/schema.ts';
 import { compareIds, findById, type Id, idAt, textOfId } from '../../lib/format/index/ids.ts';
@@ -18,12 +21,16 @@ import {
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { FileChecks } from '../../lib/generations/verify.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
-import { countNotPublic, type Part, type Platforms, type Scope } from '../read/read-catalogue.ts';
+import {
+  countNotPublic,
+  type PartOfCatalogue,
+  type Platforms,
+  type Scope,
+} from '../read/read-catalogue.ts';
 import type { Report } from '../report/report.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
 import { findId } from '../rows/ids.ts';
-import { NONE } from '../rows/numbers.ts';
-import { Records } from '../rows/records.ts';
+import { RecordWriter } from '../rows/records.ts';
 import { blockOf, chooseShifts, type Group, type Shifts } from './blocks.ts';
 import type { EarlierRun, ForNextRun } from './earlier-run.ts';
 import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
@@ -35,7 +42,7 @@ import { StoredGeneration } from './stored-generation.ts';
 export interface ReuseOptions {
   readonly settings: Settings;
   /** To read only a part of the catalogue; by default, all of it. */
-  readonly part?: Part | undefined;
+  readonly part?: PartOfCatalogue | undefined;
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
   /** Whether the next run will read only what has changed since this one. */
@@ -110,13 +117,13 @@ interface State {
 }
 
 /** All that is published. */
-export interface Catalogue {
+export interface PublishedCatalogue {
   readonly settings: Settings;
   readonly platforms: readonly Platform[];
   readonly games: Games;
   readonly covers: Covers;
   /** Makes the records that are not stored. */
-  readonly records: Records;
+  readonly records: RecordWriter;
   /** Undefined if nothing is stored. */
   readonly stored: StoredGeneration | undefined;
   /** The files, without packs, that would be written as they are stored. */
@@ -158,7 +165,7 @@ export class Reuse {
    * @returns undefined if the run would write the files of the earlier generation again
    * @throws Error if all rows must be read
    */
-  join(rows: Rows): Catalogue | undefined {
+  join(rows: Rows): PublishedCatalogue | undefined {
     const { stored } = this;
     const { platforms } = this.state.platforms;
     const { forNext, options } = this.state;
@@ -167,7 +174,7 @@ export class Reuse {
       throw new Error('the fault of a row depends on all rows');
     const hasSameTitles = forNext.titles === earlier?.titles;
     const hasSameTables = hasSameTitles && forNext.externalIds === earlier?.externalIds;
-    const records = new Records(settings, platforms, rows);
+    const records = new RecordWriter(settings, platforms, rows);
     const found = findStored(stored, rows, records);
     if (found.areAll && hasSameTables && report.total() === earlier?.manifest.counts.left_out)
       return undefined;
@@ -176,9 +183,11 @@ export class Reuse {
     const haveSameNames = inOrder.length === byId.length && inOrder.length === firstRow;
     // These files depend only on the ids, paths and titles of games, and on the optional tables.
     const sameFiles = new Set(haveSameNames ? [PATH_INDEX] : []);
-    if (haveSameNames && hasSameTitles)
-      for (const name of [TITLE_INDEX, WORD_INDEX, MINISEARCH]) sameFiles.add(name);
-    if (haveSameNames && hasSameTables) sameFiles.add(MATCH_INDEX);
+    const titles = haveSameNames && hasSameTitles;
+    if (titles) sameFiles.add(TITLE_INDEX);
+    const unchanged = findUnchanged({ titles, otherIds: hasSameTables });
+    if (unchanged.words) for (const name of [WORD_INDEX, MINISEARCH]) sameFiles.add(name);
+    if (unchanged.match) sameFiles.add(MATCH_INDEX);
     return { settings, platforms, ...items, records, stored, sameFiles, hasSameTitles };
   }
 
@@ -215,7 +224,7 @@ function makeScope(
   stored: StoredGeneration | undefined,
 ): Scope {
   const common = {
-    values: options.earlier?.values ?? { genres: [null], regions: [null], types: [null] },
+    values: options.earlier?.values ?? forEachFilter(() => [null]),
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };

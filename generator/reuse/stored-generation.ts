@@ -8,18 +8,14 @@ import { hashBytes } from '../../lib/format/content-hash.ts';
 import { type Id, idAt } from '../../lib/format/index/ids.ts';
 import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import { openRecordIndex, platformOf } from '../../lib/format/index/record-index.ts';
-import { openWordIndex, textAt, textCount } from '../../lib/format/index/search-index.ts';
-import { gamesPack, WORD_INDEX } from '../../lib/format/layout.ts';
+import { gamesPack } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { FORM_LISTS, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { filesIn } from '../../lib/generations/generations.ts';
 import type { FileChecks } from '../../lib/generations/verify.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
-import { columnOf, group } from '../rows/columns.ts';
-import { NONE } from '../rows/numbers.ts';
 import { blockOf } from './blocks.ts';
 import type { EarlierRun } from './earlier-run.ts';
 
@@ -64,9 +60,7 @@ export class StoredGeneration {
   }
 
   /** The content of a file. @throws Error if it is damaged */
-  read(name: string): Buffer {
-    return this.readFile(this.run.dir, this.fileOf(name));
-  }
+  readonly read = (name: string): Buffer => this.readFile(this.run.dir, this.fileOf(name));
 
   /** Links a file into the new generation. @returns undefined if the file must be written */
   link(name: string): ManifestFile | undefined {
@@ -82,31 +76,11 @@ export class StoredGeneration {
     }
   }
 
-  /** @returns a function that returns the variants of a game, with the numbers of words from `numberOf` */
-  variants(numberOf: (word: string) => number): (game: number) => Variants {
-    return openVariants(this.index, this.read(WORD_INDEX), numberOf);
-  }
-
-  /** @returns a function that adds the forms of a game */
-  forms(): (game: number, add: AddForm) => void {
-    return openForms(this.index, (name) => this.read(name));
-  }
-
   close(): void {
     for (const descriptor of this.descriptors.values()) closeSync(descriptor);
     this.descriptors.clear();
   }
 }
-
-/** The words of a game, in the order of its variants. */
-export interface Variants {
-  readonly variants: readonly (readonly number[])[];
-  /** Whether the last one is the words of the game's slug, and of none of its titles. */
-  readonly endsWithSlug: boolean;
-}
-
-/** @param list the index of a list of forms */
-export type AddForm = (list: number, key: number, letters: number) => void;
 
 /** Whether bytes have the hash of a record. */
 export function hasHash(bytes: Buffer, hash: Uint32Array, record: number): boolean {
@@ -131,56 +105,4 @@ function findKept(
     if (isLastRead) isKept[number] = 0;
   });
   return isKept;
-}
-
-function openVariants(
-  { games }: RecordIndex,
-  content: Buffer,
-  numberOf: (word: string) => number,
-): (game: number) => Variants {
-  const {
-    words: texts,
-    variants,
-    rankOfFurther,
-    slugVariants,
-  } = openWordIndex(content, games.rank.length);
-  const { words, start } = variants;
-  const ofSlug = new Set(slugVariants);
-  const numbers = new Uint32Array(textCount(texts)).fill(NONE);
-  const furtherOf = new Map<number, number[]>();
-  rankOfFurther.forEach((rank, position) => {
-    getOrAdd(furtherOf, rank, () => []).push(games.rank.length + position);
-  });
-  const wordsOf = (variant: number) =>
-    Array.from(words.subarray(start[variant], start[variant + 1]), (word) => {
-      if (numbers[word] === NONE) numbers[word] = numberOf(textAt(texts, word));
-      return numbers[word];
-    });
-  return (game) => {
-    const rank = games.rank[game];
-    const further = furtherOf.get(rank) ?? [];
-    return {
-      variants: [rank, ...further].map(wordsOf),
-      endsWithSlug: ofSlug.has(further.at(-1) ?? -1),
-    };
-  };
-}
-
-function openForms(
-  { games, platforms }: RecordIndex,
-  read: (name: string) => Buffer,
-): (game: number, add: AddForm) => void {
-  const index = openMatchIndex(read, platforms.length);
-  const lists = FORM_LISTS.map((name) => ({
-    letters: undefined,
-    ...index[name],
-    ofGames: group<number, number, number>(columnOf(index[name].game), games.rank.length),
-  }));
-  return (game, add) => {
-    for (const [list, { key, letters, ofGames }] of lists.entries()) {
-      const { start, members } = ofGames;
-      for (let at = start[game]; at < start[game + 1]; at++)
-        add(list, key[members[at]], letters?.[members[at]] ?? 0);
-    }
-  };
 }

@@ -5,18 +5,12 @@
  * Rows are what was read. Items are all stored numbers, of which those that were not read again may be published,
  * and after them the rows. If all rows were read, items are rows.
  */
-import type { Column } from './columns.ts';
+
+import type { FilterOf } from '../../find/search/value-filters.ts';
+import type { Column } from '../../lib/columns/columns.ts';
+import { at, type None } from '../../lib/columns/numbers.ts';
 import type { Ids } from './ids.ts';
-import {
-  at,
-  type CoverItem,
-  type CoverRow,
-  type FileRow,
-  type GameItem,
-  type GameRow,
-  type None,
-  type PlatformNumber,
-} from './numbers.ts';
+import type { CoverItem, CoverRow, FileRow, GameItem, GameRow, PlatformNumber } from './numbers.ts';
 import type { RowTexts } from './texts.ts';
 
 export interface Platform {
@@ -24,26 +18,24 @@ export interface Platform {
   readonly name: string;
 }
 
-export const NO_YEAR = -0x8000;
+/** The distinct values of a column, and for each row or item the index of its own. */
+export interface Values<Of extends number> {
+  readonly texts: readonly (string | null)[];
+  readonly column: Column<Of, number>;
+}
 
 interface GameColumns<Game extends number> {
   /** None if the game is not published. */
   readonly platform: Column<Game, PlatformNumber | None>;
   /** The release year, or {@link NO_YEAR} if it is unknown. */
   readonly year: Column<Game, number>;
-  /** The distinct genres strings, and for each game the index of its own. */
-  readonly genres: readonly (string | null)[];
-  readonly genre: Column<Game, number>;
+  readonly values: Readonly<Record<FilterOf<'game'>, Values<Game>>>;
 }
 
 interface CoverColumns<Cover extends number, Game extends number> {
   /** None if the cover is not published. */
   readonly game: Column<Cover, Game | None>;
-  /** The distinct regions and types, and for each cover the index of its own. */
-  readonly regions: readonly (string | null)[];
-  readonly region: Column<Cover, number>;
-  readonly types: readonly (string | null)[];
-  readonly type: Column<Cover, number>;
+  readonly values: Readonly<Record<FilterOf<'cover'>, Values<Cover>>>;
   /** Seconds since 1970, or NaN if the time is unknown. */
   readonly approvedAt: Column<Cover, number>;
   /** How many files the cover has. */

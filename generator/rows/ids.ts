@@ -1,8 +1,8 @@
 /** Ids of rows: unsigned 64-bit integers, as columns of their halves. `lib/format/index/ids.ts` has single ids. */
-import { firstIndexNear } from '../../lib/format/index/arrays.ts';
+import { firstIndexNear } from '../../lib/columns/arrays.ts';
+import { type Column, makeColumn, numbersOf } from '../../lib/columns/columns.ts';
+import { at } from '../../lib/columns/numbers.ts';
 import { evenlySpaced, type Id, splitId } from '../../lib/format/index/ids.ts';
-import { type Column, makeColumn, numbersOf } from './columns.ts';
-import { at } from './numbers.ts';
 
 /** The upper and lower halves of ids. */
 export interface Ids<Of extends number> {

@@ -1,5 +1,5 @@
 /** The spaces that numbers are in, so that the compiler tells them apart. At run time, a number is a number. */
-import type { GameNumber, In, Rank } from '../../lib/format/index/numbers.ts';
+import type { In } from '../../lib/columns/numbers.ts';
 
 /** What was read: the index of a row, in the order of ids; that of a file in the order in which files came. */
 export type GameRow = In<'row of a game'>;
@@ -11,18 +11,3 @@ export type CoverItem = In<'item of a cover'>;
 /** What is published, in the order of publication: the numbers of the format. */
 export type PlatformNumber = In<'number of a platform'>;
 export type CoverNumber = In<'number of a cover'>;
-export type { GameNumber, Rank };
-
-/** Stands for a number that does not exist. */
-export const NONE = 0xffff_ffff;
-export type None = typeof NONE;
-
-/** The number of a space that has an index. Only this function and those that make columns assert a space. */
-export function at<Space extends number>(index: number): Space {
-  return index as Space;
-}
-
-/** The number after another one. */
-export function next<Space extends number>(number: Space): Space {
-  return at(number + 1);
-}

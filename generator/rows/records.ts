@@ -3,12 +3,13 @@
  * ids beyond 2^53 must stay exact, and a record is assembled from the rows of several tables, of which a
  * run keeps only the values (`read/row-values.ts`).
  */
+import { NONE, type None } from '../../lib/columns/numbers.ts';
 import { textOfId } from '../../lib/format/index/ids.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import { textOf } from '../../lib/format/pack.ts';
 import type { GameRows, Platform, Rows } from './catalogue.ts';
 import { idOf } from './ids.ts';
-import { type CoverRow, type GameRow, NONE, type None } from './numbers.ts';
+import type { CoverRow, GameRow } from './numbers.ts';
 import type { RowTexts } from './texts.ts';
 import { encodeTime } from './times.ts';
 
@@ -43,7 +44,7 @@ export interface RecordTarget {
 }
 
 /** Writes the records of published games and covers that were read. */
-export class Records {
+export class RecordWriter {
   private readonly rows: Rows;
   private readonly filesUrl: Buffer;
   private readonly gameEnds: readonly string[];
@@ -64,8 +65,8 @@ export class Records {
       ({ slug }, at) =>
         `,"platform":${this.platforms[at]},"url":${encodeText(`${platformUrl(settings, slug)}/game/`).slice(0, -1)}`,
     );
-    this.regions = rows.covers.regions.map(encodeText);
-    this.types = rows.covers.types.map(encodeText);
+    this.regions = rows.covers.values.region.texts.map(encodeText);
+    this.types = rows.covers.values.type.texts.map(encodeText);
   }
 
   addGame(target: RecordTarget, row: GameRow, covers: number): void {
@@ -79,7 +80,8 @@ export class Records {
   addCover(target: RecordTarget, row: CoverRow): void {
     const { covers, files } = this.rows;
     const id = textOfId(idOf(covers.ids, row));
-    const [region, type] = [this.regions[covers.region[row]], this.types[covers.type[row]]];
+    const region = this.regions[covers.values.region.column[row]];
+    const type = this.types[covers.values.type.column[row]];
     const time = encodeTime(covers.approvedAt[row]);
     const head = `{"id":${id},"region":${region},"type":${type},"approved_at":${time && `"${time}"`},"game":${this.gameOf(row)},"files":[`;
     const first = covers.firstFile[row];

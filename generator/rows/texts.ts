@@ -1,5 +1,5 @@
 /** The texts of rows in large chunks of memory outside the heap. No text spans two chunks. */
-import { type Column, makeColumn, numbersOf } from './columns.ts';
+import { type Column, makeColumn, numbersOf } from '../../lib/columns/columns.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** A position is the index of a chunk times this, plus the position in the chunk. */

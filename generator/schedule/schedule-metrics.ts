@@ -18,10 +18,14 @@ import { type ProcessEnd, RUN_OUTCOMES, STATUS_OUTCOMES } from './runs.ts';
 /** In bytes. A report lists at most 100 rows for each reason. */
 const LARGEST_REPORT = 16 * 2 ** 20;
 
-type Tables = ReportContent['tables'];
+type TableReports = ReportContent['tables'];
 /** `read` are the tables of the last report, `served` those of the last one whose rows are public. */
-type Rows = { read: Tables; served: Tables; takedownsWaiting: number | undefined };
-const UNKNOWN: Rows = { read: {}, served: {}, takedownsWaiting: undefined };
+type ReportedCounts = {
+  read: TableReports;
+  served: TableReports;
+  takedownsWaiting: number | undefined;
+};
+const UNKNOWN: ReportedCounts = { read: {}, served: {}, takedownsWaiting: undefined };
 
 /** Adds the metrics of runs, and of the rows that they read. */
 export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
@@ -77,7 +81,7 @@ function secondsOf(time: string | null | undefined): number | undefined {
   return time ? Date.parse(time) / 1000 : undefined;
 }
 
-function addRows(registry: Registry, readRows: () => Rows): void {
+function addRows(registry: Registry, readRows: () => ReportedCounts): void {
   const add = (name: string, help: string, kind: 'read' | 'served', of: 'rows' | 'left_out') =>
     addGauges(registry, name, help, 'table', () =>
       Object.entries(readRows()[kind]).map(([table, counts]) => [table, counts[of]]),
@@ -94,7 +98,7 @@ function addRows(registry: Registry, readRows: () => Rows): void {
 }
 
 /** @returns a function that reads the rows from the report, and parses it only if it has changed */
-function makeRowsReader(file: string): () => Rows {
+function makeRowsReader(file: string): () => ReportedCounts {
   let rows = UNKNOWN;
   let lastMtime: number | undefined;
   return () => {

@@ -4,19 +4,25 @@
  * games for each value by which a search can be filtered.
  */
 
+import type { FilterIndex } from '../../find/search/open.ts';
+import {
+  type FilterOf,
+  filterNamesOf,
+  filterRow,
+  forEachFilter,
+} from '../../find/search/value-filters.ts';
+import { makeFilters } from '../../find/search/write-filters.ts';
+import { foldCase } from '../../find/text/words.ts';
+import { type Column, groupsOf, numbersOf, through } from '../../lib/columns/columns.ts';
+import { at, next, type Rank } from '../../lib/columns/numbers.ts';
+import { findText, startsOfLists } from '../../lib/columns/postings.ts';
 import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_VALUE } from '../../lib/format/index/record-index.ts';
-import type { FilterIndex, Postings } from '../../lib/format/index/search-index.ts';
 import type { TitleColumns } from '../../lib/format/index/titles.ts';
-import { foldCase } from '../../lib/format/index/words.ts';
-import { getOrAdd } from '../../lib/program/get-or-add.ts';
-import { NO_YEAR } from '../rows/catalogue.ts';
+import type { Values } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
-import { groupsOf, NumberList, numbersOf, through } from '../rows/columns.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
-import type { CoverItem, Rank } from '../rows/numbers.ts';
-import { next } from '../rows/numbers.ts';
+import type { CoverItem, GameItem } from '../rows/numbers.ts';
 import type { WriteSource } from './packs.ts';
 
 export function gameColumns({ positions, numbering }: WriteSource) {
@@ -58,7 +64,7 @@ export function titleColumns({ games, numbering, titles }: WriteSource): TitleCo
   return { game: Uint32Array.from(game), start: startsOfLists(json), json: Buffer.concat(json) };
 }
 
-export function coverColumns(source: WriteSource) {
+export function coverColumns(source: WriteSource, filters: FilterIndex) {
   const { covers, numbering, positions } = source;
   const { numberOfCover, firstCoverOfGame } = numbering;
   const { byteOffset: offset, byteLength: length, hash } = positions.covers;
@@ -68,8 +74,8 @@ export function coverColumns(source: WriteSource) {
     length,
     hash,
     ...ids,
-    region: valueColumn(source, covers.regions, covers.region),
-    type: valueColumn(source, covers.types, covers.type),
+    region: valueColumn(source, 'region', filters),
+    type: valueColumn(source, 'type', filters),
     orderOfId: orderOfIdColumn(ids, firstCoverOfGame),
   };
 }
@@ -88,18 +94,16 @@ function idColumns<Item extends number>(
   };
 }
 
-/** For each cover, the index of its region, or type, among those of the search index: all that are published. */
+/** For each cover, the index of its value in the list of the filter. */
 function valueColumn(
-  { numbering }: WriteSource,
-  values: readonly (string | null)[],
-  column: Column<CoverItem, number>,
+  { numbering, covers }: WriteSource,
+  name: FilterOf<'cover'>,
+  filters: FilterIndex,
 ): Uint16Array {
+  const { texts, column } = covers.values[name];
   const ofCovers = through(numbering.itemOfCover, column);
-  const folded = values.map((value) => (value === null ? null : foldCase(value)));
-  const published = new Set(Array.from(new Set(ofCovers), (value) => folded[value]));
-  published.delete(null);
-  const texts = [...published].sort();
-  const indexes = folded.map((text) => (text === null ? NO_VALUE : texts.indexOf(text)));
+  const list = filters[filterRow(name).list];
+  const indexes = texts.map((text) => (text === null ? NO_VALUE : findText(list, foldCase(text))));
   return new Uint16Array(numbersOf(ofCovers).map((value) => Math.min(indexes[value], NO_VALUE)));
 }
 
@@ -117,74 +121,24 @@ function orderOfIdColumn(
 
 export function filterColumns({ games, covers, numbering }: WriteSource): FilterIndex {
   const { itemOfRank, gameOfRank, firstCoverOfGame, itemOfCover } = numbering;
-  const genres = collectRanks(games.genres);
-  const regions = collectRanks(covers.regions);
-  const types = collectRanks(covers.types);
-  const yearAt = new Int32Array(itemOfRank.length);
-  itemOfRank.forEach((game, rank) => {
-    yearAt[rank] = games.year[game];
-    genres.add(games.genre[game], rank);
-    const number = gameOfRank[rank];
-    for (let cover = firstCoverOfGame[number]; cover < firstCoverOfGame[next(number)]; cover++) {
-      regions.add(covers.region[itemOfCover[cover]], rank);
-      types.add(covers.type[itemOfCover[cover]], rank);
-    }
+  const ofGame = ({ texts, column }: Values<GameItem>) => ({
+    texts,
+    forEach: (rank: number, use: (value: number) => void) =>
+      use(column[itemOfRank[at<Rank>(rank)]]),
   });
-  const years = Int32Array.from(new Set(yearAt))
-    .filter((year) => year !== NO_YEAR)
-    .sort();
-  const indexOfYear = new Map(Array.from(years, (year, index) => [year, index]));
-  return {
-    regions: regions.postings(),
-    types: types.postings(),
-    genres: genres.postings(),
-    years,
-    yearOfRank: Uint16Array.from(yearAt, (year) => indexOfYear.get(year) ?? years.length),
-  };
-}
-
-/** Collects the ranks of games by their values, without regard to case. */
-function collectRanks(values: readonly (string | null)[]) {
-  const byText = new Map<string, NumberList>();
-  const listOf = values.map((value) =>
-    value === null ? undefined : getOrAdd(byText, foldCase(value), () => new NumberList(16)),
-  );
-  return {
-    /** Ranks must ascend. */
-    add(value: number, rank: Rank) {
-      const list = listOf[value];
-      // A game can have the same value several times.
-      if (list?.last() !== rank) list?.add(rank);
+  const ofCovers = ({ texts, column }: Values<CoverItem>) => ({
+    texts,
+    forEach(rank: number, use: (value: number) => void) {
+      const game = gameOfRank[at<Rank>(rank)];
+      for (let cover = firstCoverOfGame[game]; cover < firstCoverOfGame[next(game)]; cover++)
+        use(column[itemOfCover[cover]]);
     },
-    postings: () =>
-      makePostings(new Map(Array.from(byText, ([text, ranks]) => [text, ranks.all()]))),
-  };
-}
-
-/** @param entriesOf for each text, its entries in ascending order; texts without entries are left out */
-export function makePostings(entriesOf: ReadonlyMap<string, ArrayLike<number>>): Postings {
-  const texts = [...entriesOf]
-    .filter(([, entries]) => entries.length > 0)
-    .sort(([a], [b]) => compareUnits(a, b));
-  const entriesStart = startsOfLists(texts.map(([, entries]) => entries));
-  const entries = new Uint32Array(entriesStart[texts.length]);
-  for (const [at, [, list]] of texts.entries()) entries.set(list, entriesStart[at]);
-  return { ...encodeTexts(texts.map(([text]) => text)), entries, entriesStart };
-}
-
-/** Texts one after another as UTF-16 code units, and where each of them starts. */
-export function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textStart'> {
-  const textStart = startsOfLists(texts);
-  const text = new Uint16Array(textStart[texts.length]);
-  Buffer.from(text.buffer).write(texts.join(''), 'utf16le');
-  return { text, textStart };
-}
-
-/** Where each list or text starts if all come one after another, and at the end where the last one ends. */
-function startsOfLists(lists: readonly { readonly length: number }[]): Uint32Array {
-  const starts = new Uint32Array(lists.length + 1);
-  lists.forEach(({ length }, at) => {
-    starts[at + 1] = starts[at] + length;
   });
-  return starts;
+  return makeFilters({
+    years: new Int32Array(numbersOf(through(itemOfRank, games.year))),
+    values: {
+      ...forEachFilter((name) => ofGame(games.values[name]), filterNamesOf('game')),
+      ...forEachFilter((name) => ofCovers(covers.values[name]), filterNamesOf('cover')),
+    },
+  });
 }

@@ -2,15 +2,16 @@
  * Makes the files that are complete response bodies: `platforms.json`, `covers-recent.json` and
  * `stats.json`.
  */
+
+import { at, next } from '../../lib/columns/numbers.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
 import { coversPack } from '../../lib/format/layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
-import { at, type CoverItem, next, type PlatformNumber } from '../rows/numbers.ts';
+import type { CoverItem, PlatformNumber } from '../rows/numbers.ts';
 import { platformUrl } from '../rows/records.ts';
 import { encodeTime } from '../rows/times.ts';
 import type { Output } from './file-writer.ts';
@@ -103,8 +104,8 @@ export function makeStats(source: WriteSource, [latest]: readonly CoverItem[]) {
   const body = JSON.stringify({
     ...counts,
     games_with_covers: gamesWithCovers,
-    covers_by_region: countValues('region', covers, covers.regions, covers.region),
-    covers_by_type: countValues('type', covers, covers.types, covers.type),
+    covers_by_region: countValues('region', covers),
+    covers_by_type: countValues('type', covers),
     // Of equal ones, the order of platforms stays: the sort is stable.
     top_platforms: platforms.sort((a, b) => b.covers - a.covers).slice(0, TOP_PLATFORMS),
     latest_cover_at,
@@ -113,17 +114,13 @@ export function makeStats(source: WriteSource, [latest]: readonly CoverItem[]) {
 }
 
 /** How many covers have each value, the most frequent first. */
-function countValues(
-  name: 'region' | 'type',
-  { byId }: Covers,
-  values: readonly (string | null)[],
-  column: Column<CoverItem, number>,
-) {
-  const counts = new Uint32Array(values.length);
+function countValues(name: 'region' | 'type', { byId, values }: Covers) {
+  const { texts, column } = values[name];
+  const counts = new Uint32Array(texts.length);
   for (const cover of byId) counts[column[cover]]++;
   const last = '\uffff';
-  return [...values.keys()]
+  return [...texts.keys()]
     .filter((index) => counts[index] > 0)
-    .sort((a, b) => counts[b] - counts[a] || compareUnits(values[a] ?? last, values[b] ?? last))
-    .map((index) => ({ [name]: values[index], covers: counts[index] }));
+    .sort((a, b) => counts[b] - counts[a] || compareUnits(texts[a] ?? last, texts[b] ?? last))
+    .map((index) => ({ [name]: texts[index], covers: counts[index] }));
 }

@@ -2,6 +2,9 @@
  * Writes packs. Records that are stored are copied as runs of bytes, and a pack in which nothing has changed is
  * linked. All other records are hashed when they are written, so that they need not be read again.
  */
+
+import type { Column } from '../../lib/columns/columns.ts';
+import { at, NONE } from '../../lib/columns/numbers.ts';
 import { hashBytes } from '../../lib/format/content-hash.ts';
 import type { RecordColumns } from '../../lib/format/index/record-index.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
@@ -14,15 +17,13 @@ import {
 } from '../../lib/format/pack.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';
-import type { Catalogue } from '../reuse/reuse.ts';
+import type { PublishedCatalogue } from '../reuse/reuse.ts';
 import type { StoredGeneration } from '../reuse/stored-generation.ts';
-import type { Column } from '../rows/columns.ts';
-import { at, NONE } from '../rows/numbers.ts';
 import type { RecordTarget } from '../rows/records.ts';
 import type { Output } from './file-writer.ts';
 
 /** What the files of a generation are written from. */
-export interface WriteSource extends Catalogue {
+export interface WriteSource extends PublishedCatalogue {
   readonly numbering: Numbering;
   /** The alternative titles of each game, by its id in decimal digits. */
   readonly titles: ReadonlyMap<string, readonly string[]>;

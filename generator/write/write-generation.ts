@@ -1,23 +1,19 @@
 /** Writes every file of a generation except its manifest: first packs, then what finds their records, then lists. */
-import { encodeColumns } from '../../lib/format/index/columns.ts';
-import { optionsAsData } from '../../lib/format/index/minisearch-options.ts';
+
+import { optionsAsData } from '../../find/search/minisearch-options.ts';
+import type { GameNumber } from '../../lib/columns/numbers.ts';
+import { at, next } from '../../lib/columns/numbers.ts';
+import { encodeIndex } from '../../lib/format/index/index-file.ts';
 import * as layout from '../../lib/format/layout.ts';
 import type { ManifestContent, ManifestFile } from '../../lib/format/manifest.ts';
 import { rowOf } from '../rows/catalogue.ts';
-import type {
-  CoverItem,
-  CoverNumber,
-  GameItem,
-  GameNumber,
-  PlatformNumber,
-} from '../rows/numbers.ts';
-import { at, next } from '../rows/numbers.ts';
+import type { CoverItem, CoverNumber, GameItem, PlatformNumber } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
 import { coverColumns, filterColumns, gameColumns, pathColumns, titleColumns } from './indexes.ts';
 import { findRecent, makeStats, platformsBody, recentBody } from './lists.ts';
 import type { PackSource, WriteSource } from './packs.ts';
 import { linkSame, makePositions, writePack } from './packs.ts';
-import { writeSearch } from './search.ts';
+import { writeTitleFiles } from './titles.ts';
 
 /** What was written, without what the report adds. */
 export type Written = Pick<ManifestContent, 'files' | 'latest_cover_at'> & {
@@ -32,7 +28,8 @@ export async function writeGeneration(
   const { packs, positions } = await writePacks(output, catalogue);
   const source = { ...catalogue, positions };
   const writeColumns = (name: string, columnsOf: (source: WriteSource) => object) =>
-    linkSame(source, name) ?? output.write(name, encodeColumns(columnsOf(source)));
+    linkSame(source, name) ?? output.write(name, encodeIndex(columnsOf(source)));
+  const filters = filterColumns(source);
   const recent = findRecent(source.covers);
   const { body: stats, ...summary } = makeStats(source, recent);
   const files = [
@@ -40,9 +37,9 @@ export async function writeGeneration(
     await writeColumns(layout.GAME_INDEX, gameColumns),
     await writeColumns(layout.PATH_INDEX, pathColumns),
     await writeColumns(layout.TITLE_INDEX, titleColumns),
-    await writeColumns(layout.FILTER_INDEX, filterColumns),
-    await writeColumns(layout.COVER_INDEX, coverColumns),
-    ...(await writeSearch(output, source)),
+    await writeColumns(layout.FILTER_INDEX, () => filters),
+    await writeColumns(layout.COVER_INDEX, () => coverColumns(source, filters)),
+    ...(await writeTitleFiles(output, source)),
     await output.write(layout.MINISEARCH_OPTIONS_FILE, [optionsAsData()]),
     await output.write(layout.COVERS_RECENT, [recentBody(output, source, recent)]),
     await output.write(layout.PLATFORMS, [platformsBody(source)]),

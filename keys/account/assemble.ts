@@ -20,10 +20,10 @@ import { makeApp } from './app.ts';
 import { type MailWorker, startMailWorker } from './mail-worker/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
-import { readPublicKeys, SITE_KEY_CHECKS } from './visitors/site-keys.ts';
+import { readSiteKeys, SITE_KEY_CHECKS } from './visitors/site-keys.ts';
 import { makeSessionCookie } from './visitors/visitors.ts';
 
-export const VARIABLES = [
+export const ACCOUNT_VARIABLES = [
   'DATABASE_URL',
   'ACCOUNT_HOST',
   'ACCOUNT_PORT',
@@ -46,7 +46,7 @@ export const VARIABLES = [
 
 export const CHECKS = { ...MAIL_CHECKS, ...SITE_KEY_CHECKS };
 
-type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
+type AccountEnvironment = Environment<(typeof ACCOUNT_VARIABLES)[number]>;
 
 /** How long a scrape of the metrics waits for the database. */
 const LONGEST_SCRAPE_MS = 2_000;
@@ -62,21 +62,21 @@ interface AccountParts {
 }
 
 /** What tests replace. */
-export interface Overrides {
+export interface AccountOverrides {
   readonly openDatabase?: (url: string) => Promise<Database>;
   readonly startMails?: typeof startMailWorker;
   readonly longestScrapeMs?: number;
   readonly pauseForApi?: () => Promise<unknown>;
 }
 
-export async function assemble(
+export async function assembleAccount(
   environment: AccountEnvironment,
   log: Logger,
-  overrides: Overrides = {},
+  overrides: AccountOverrides = {},
 ): Promise<AccountParts> {
   const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl } = environment;
   const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = environment;
-  const siteKeys = secret === '' ? readPublicKeys(jwks) : { secret };
+  const siteKeys = secret === '' ? readSiteKeys(jwks) : { secret };
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const database = await (overrides.openDatabase ?? openDatabase)(databaseUrl);
   await createKeysTables(database);
@@ -117,7 +117,7 @@ export async function assemble(
 }
 
 /** @returns the addresses on which the pages listen, for the log */
-export async function listen(
+export async function listenForVisitors(
   { server, admin }: AccountParts,
   { ACCOUNT_HOST: host, ACCOUNT_PORT: port }: AccountEnvironment,
 ): Promise<{ readonly account: string; readonly admin: string }> {

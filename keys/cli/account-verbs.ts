@@ -4,10 +4,10 @@ import { oneOfWords } from '../../lib/program/environment/values.ts';
 import { addAccount, ROLES, removeAccount } from '../lifecycle/accounts.ts';
 import { type Account, listAccounts } from '../tables/accounts.ts';
 import { parseAccountId } from '../tables/values.ts';
-import { asText, type Column } from './text-tables.ts';
+import { asText, type TextColumn } from './text-tables.ts';
 import { parseId, requireText, type Verb } from './verb.ts';
 
-const COLUMNS: readonly Column<Account>[] = [
+const COLUMNS: readonly TextColumn<Account>[] = [
   ['ID', ({ id }) => id],
   ['ROLE', ({ role }) => role],
   ['EMAIL', ({ email }) => email],

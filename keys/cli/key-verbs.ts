@@ -26,15 +26,15 @@ import {
 } from '../lifecycle/reviews.ts';
 import { type Mailer, makeMailer } from '../mail/mailer.ts';
 import { listMails, type QueuedMail, retryAll, sendDueMails } from '../mail/outbox.ts';
-import { asText, type Column } from './text-tables.ts';
-import { parseId, requireText, type Settings, type Verb } from './verb.ts';
+import { asText, type TextColumn } from './text-tables.ts';
+import { type KeySettings, parseId, requireText, type Verb } from './verb.ts';
 
 const DEFAULT_DAYS = '30';
 
 const utc = (time: string | null) => time && `${time}Z`;
 
 /** The longest column, the purpose, comes last. */
-const KEY_COLUMNS: readonly Column<KeyRow>[] = [
+const KEY_COLUMNS: readonly TextColumn<KeyRow>[] = [
   ['ID', ({ id }) => id],
   ['STATE', ({ state }) => state],
   ['ACCOUNT', ({ account_id }) => account_id],
@@ -48,18 +48,18 @@ const KEY_COLUMNS: readonly Column<KeyRow>[] = [
   ['WEBSITE', ({ website_url }) => website_url],
   ['PURPOSE', ({ purpose }) => purpose],
 ];
-const USE_COLUMNS: readonly Column<Usage>[] = [
+const USE_COLUMNS: readonly TextColumn<Usage>[] = [
   ['REQUESTS', ({ requests }) => requests],
   ['429', ({ refused }) => refused],
 ];
-const KEY_USE_COLUMNS: readonly Column<KeyUse>[] = [
+const KEY_USE_COLUMNS: readonly TextColumn<KeyUse>[] = [
   ['ID', ({ key_id }) => key_id],
   ['ACCOUNT', ({ account_id }) => account_id],
   ...USE_COLUMNS,
   ['PURPOSE', ({ purpose }) => purpose],
 ];
-const DAY_COLUMNS: readonly Column<DayOfUse>[] = [['DAY', ({ day }) => day], ...USE_COLUMNS];
-const MAIL_COLUMNS: readonly Column<QueuedMail>[] = [
+const DAY_COLUMNS: readonly TextColumn<DayOfUse>[] = [['DAY', ({ day }) => day], ...USE_COLUMNS];
+const MAIL_COLUMNS: readonly TextColumn<QueuedMail>[] = [
   ['ID', ({ id }) => id],
   ['CREATED', ({ created_at }) => utc(created_at)],
   ['STATE', stateOf],
@@ -87,12 +87,12 @@ function idOf({ positionals: [text] }: Arguments): number {
 const parseLimit = wholeNumber(1, LARGEST_LIMIT);
 
 /** The value of `--limit`, or else of DEFAULT_RATE_LIMIT. */
-function limitOf({ texts: { limit } }: Arguments, { defaultLimit }: Settings): number {
+function limitOf({ texts: { limit } }: Arguments, { defaultLimit }: KeySettings): number {
   return limit === undefined ? defaultLimit : readValue('--limit', limit, parseLimit);
 }
 
 /** The part of a review that is the same for every verb: an operator acts, now. */
-function operator({ publicUrl }: Settings) {
+function operator({ publicUrl }: KeySettings) {
   return { by: null, at: new Date(), publicUrl };
 }
 

@@ -3,19 +3,19 @@ import { printable, printableJson } from '../../lib/program/printable.ts';
 
 const LONGEST_CELL = 60;
 /** A heading, and the cell of a row. */
-export type Column<T> = readonly [string, (row: T) => string | number | null];
+export type TextColumn<T> = readonly [string, (row: T) => string | number | null];
 
 /** Rows in the form that the switches of a verb ask for: "json", or else a table. */
 export function asText<T extends object>(
   switches: ReadonlySet<string>,
-  columns: readonly Column<T>[],
+  columns: readonly TextColumn<T>[],
   rows: readonly T[],
 ): string {
   return switches.has('json') ? asJson(rows) : asTable(columns, rows);
 }
 
 /** A line of headings, then one line for each row. */
-function asTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
+function asTable<T>(columns: readonly TextColumn<T>[], rows: readonly T[]): string {
   const cells = rows.map((row) => columns.map(([, cellOf]) => toCell(String(cellOf(row) ?? ''))));
   const table = [columns.map(([heading]) => heading), ...cells];
   const widths = columns.map((_, column) =>

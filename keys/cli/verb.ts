@@ -5,7 +5,7 @@ import { ConfigurationError } from '../../lib/program/environment/environment.ts
 import type { MailSettings } from '../mail/mailer.ts';
 
 /** The settings from the environment. */
-export interface Settings {
+export interface KeySettings {
   /** In requests per minute, used without `--limit`. */
   readonly defaultLimit: number;
   /** The address of the pages, for links in mails. */
@@ -15,7 +15,7 @@ export interface Settings {
 }
 
 /** The output of a verb. */
-interface Outcome {
+interface VerbOutput {
   /** For stdout, so that programs can read it. */
   readonly data?: string;
   /** For stderr: a sentence for the operator. */
@@ -27,7 +27,7 @@ export interface Verb extends VerbSyntax {
    * Checks the arguments, before the database is opened.
    * @throws ConfigurationError if they are wrong
    */
-  prepare(args: Arguments, settings: Settings): (database: Database) => Promise<Outcome>;
+  prepare(args: Arguments, settings: KeySettings): (database: Database) => Promise<VerbOutput>;
 }
 
 /**

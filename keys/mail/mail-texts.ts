@@ -69,14 +69,14 @@ export function rotatedMail(news: KeyNews, hours: number): MailText {
 
 export const SIGN_IN_SUBJECT = 'Your sign-in link';
 
-interface Link {
+interface MailLink {
   readonly token: string;
   /** How long the link works. */
   readonly minutes: number;
   readonly publicUrl: string;
 }
 
-export function signInMail(owner: Account, { token, minutes, publicUrl }: Link): MailText {
+export function signInMail(owner: Account, { token, minutes, publicUrl }: MailLink): MailText {
   return mailOf({ owner }, SIGN_IN_SUBJECT, [
     'Open this link to sign in:',
     `${publicUrl}${PATHS.link}?token=${token}`,

@@ -36,7 +36,7 @@ export function columnNames(table: Table): string[] {
  */
 export async function checkTables(database: Database, tables: Tables): Promise<void> {
   const found = await database.columns();
-  const unreadable: (Fault & { readonly table: string })[] = [];
+  const unreadable: (TableFault & { readonly table: string })[] = [];
   const missing: Record<'table' | 'column', string[]> = { table: [], column: [] };
   for (const [table, definition] of Object.entries(tables)) {
     const columns = found.get(table);
@@ -66,7 +66,7 @@ export async function checkTables(database: Database, tables: Tables): Promise<v
 }
 
 /** What is wrong with a table and how to fix it. */
-interface Fault {
+interface TableFault {
   readonly noun: 'table' | 'view';
   readonly text: string;
 }
@@ -80,13 +80,13 @@ export function viewHint(error: unknown): string {
 }
 
 /** @returns undefined if the table can be read, or if another error than those above prevents it */
-async function faultOf(database: Database, table: string): Promise<Fault | undefined> {
+async function faultOf(database: Database, table: string): Promise<TableFault | undefined> {
   const error = await database.rows(`SELECT 1 FROM ${table} LIMIT 0`).then(
     () => undefined,
     (thrown: Error) => Object(thrown.cause) as { errno?: number; message?: string },
   );
   if (error === undefined) return undefined;
-  const ofView = (text: string): Fault => ({ noun: 'view', text });
+  const ofView = (text: string): TableFault => ({ noun: 'view', text });
   if (database.kind === 'sqlite') {
     const isView = "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND LOWER(name) = ?";
     if ((await database.rows(isView, [table])).length === 0) return undefined;

@@ -9,12 +9,12 @@ const BLOCK = 512;
 const LONGEST_NAME = 100;
 
 /** Bytes of the format itself, or the file whose content comes next. */
-type Part = Buffer | ManifestFile;
+type ArchivePart = Buffer | ManifestFile;
 
 /** The sizes and headers of an archive, without the content of its files. */
 export interface Archive {
   readonly size: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly ArchivePart[];
 }
 
 /** Reads the bytes of a file from `from` (inclusive) to `to` (exclusive). */
@@ -25,7 +25,7 @@ export function archiveOf({ files }: Manifest, manifestFile: ManifestFile): Arch
   const dated = files.map((file) => ({ file, seconds: Date.parse(file.changed_at) / 1000 }));
   const latest = Math.max(0, ...dated.map(({ seconds }) => seconds));
   const parts = [{ file: manifestFile, seconds: latest }, ...dated].flatMap(
-    ({ file, seconds }): Part[] => [
+    ({ file, seconds }): ArchivePart[] => [
       header(file.path, file.size, seconds),
       file,
       padding(file.size),
@@ -53,7 +53,7 @@ export async function* readArchive(
   }
 }
 
-function sizeOf(part: Part): number {
+function sizeOf(part: ArchivePart): number {
   return 'path' in part ? part.size : part.length;
 }
 

@@ -94,7 +94,7 @@ function titlesByGame({ titles }: Compared): (game: number) => string | undefine
   return (number) => texts.get(number);
 }
 
-type Columns = RecordColumns & IdColumns;
+type ComparedColumns = RecordColumns & IdColumns;
 type Pair = Pick<Change, 'id' | 'before' | 'after'>;
 
 /**
@@ -102,8 +102,8 @@ type Pair = Pick<Change, 'id' | 'before' | 'after'>;
  * @param isSame whether two records with the same content, given by their numbers, are the same
  */
 function* pairById(
-  before: Columns,
-  after: Columns,
+  before: ComparedColumns,
+  after: ComparedColumns,
   isSame: (old: number, fresh: number) => boolean,
 ): Generator<Pair> {
   const [endBefore, endAfter] = [before.numberOfId.length, after.numberOfId.length];
@@ -122,6 +122,6 @@ function* pairById(
   }
 }
 
-function haveSameHash(a: Columns, ofA: number, b: Columns, ofB: number): boolean {
+function haveSameHash(a: ComparedColumns, ofA: number, b: ComparedColumns, ofB: number): boolean {
   return a.hash[ofA * 2] === b.hash[ofB * 2] && a.hash[ofA * 2 + 1] === b.hash[ofB * 2 + 1];
 }

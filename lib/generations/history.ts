@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import path from 'node:path';
-import { encodeColumns } from '../format/index/columns.ts';
+import { encodeIndex } from '../format/index/index-file.ts';
 import {
   compareRemoved,
   encodeRemovedFile,
@@ -50,7 +50,7 @@ interface History extends RemovedFile {
   readonly since: Since;
 }
 
-interface Steps {
+interface HistorySteps {
   /** Reads a file of the new or the current generation, and checks it against its manifest. */
   readonly read?: typeof readChecked | undefined;
   /** Called if clients that know an older generation have to read the catalogue again. */
@@ -75,7 +75,7 @@ export function writeHistory(
   content: ManifestContent,
   sequence: number,
   current: string | undefined,
-  { read = readChecked, warn }: Steps,
+  { read = readChecked, warn }: HistorySteps,
 ): ManifestFile[] {
   const compared = openCompared(dir, read, content);
   const begin = (): History => ({
@@ -95,7 +95,7 @@ export function writeHistory(
   }
   const { since, ...removed } = history;
   return [
-    writeFile(dir, SINCE_INDEX, Buffer.concat([...encodeColumns(since)])),
+    writeFile(dir, SINCE_INDEX, Buffer.concat([...encodeIndex(since)])),
     writeFile(dir, REMOVED, Buffer.from(encodeRemovedFile(removed))),
   ];
 }

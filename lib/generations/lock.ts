@@ -27,7 +27,7 @@ export class LockedError extends Error implements ErrorWithExitCode {
  * Holds the lock while `work` runs.
  * @throws LockedError at once if another process holds the lock
  */
-export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+export async function withRunLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
   makeSnapshotsFolder(snapshotsDir);
   const file = path.join(snapshotsDir, LOCK_FILE);
   const holderFile = `${file}.holder`;
@@ -54,7 +54,7 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
 }
 
 /**
- * As {@link withLock}, but waits for as long as another process holds the lock.
+ * As {@link withRunLock}, but waits for as long as another process holds the lock.
  * @param onWait called once, if another process holds the lock
  */
 export async function waitForLock<T>(
@@ -64,7 +64,7 @@ export async function waitForLock<T>(
 ): Promise<T> {
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await withLock(snapshotsDir, work);
+      return await withRunLock(snapshotsDir, work);
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
       if (isFirst) onWait(error);

@@ -8,7 +8,7 @@ import { CURRENT, GENERATIONS, sequenceOf, UNFINISHED_PREFIX } from '../format/l
 import { correctFolder, makeFolder, makeSnapshotsFolder } from './files/file-modes.ts';
 import { removeDeadWrites } from './files/replace-file.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from './generations.ts';
-import { withLock } from './lock.ts';
+import { withRunLock } from './lock.ts';
 
 /** How many generations a run keeps. */
 export const KEPT_GENERATIONS = 5;
@@ -19,7 +19,7 @@ export const KEPT_GENERATIONS = 5;
  * @returns the ids of the removed generations
  */
 export async function prune(snapshotsDir: string, keep: number): Promise<string[]> {
-  return withLock(snapshotsDir, async () => pruneLocked(snapshotsDir, keep));
+  return withRunLock(snapshotsDir, async () => pruneLocked(snapshotsDir, keep));
 }
 
 /** As {@link prune}, for a caller that holds the lock. */

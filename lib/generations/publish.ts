@@ -117,8 +117,8 @@ export async function publish(
 interface PublishSteps {
   /** Called if clients that know an older generation have to read the catalogue again. */
   readonly warn: (text: string) => void;
-  /** How the generation is checked before it becomes current; by default completely. */
-  readonly checks?: FileChecks | undefined;
+  /** How the generation is checked before it becomes current. */
+  readonly checks: FileChecks;
   /** How many generations stay, with the new one. */
   readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */

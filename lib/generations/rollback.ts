@@ -16,10 +16,10 @@ import { linkOrCopy } from './files/file-modes.ts';
 import { checkFolderName, findGeneration, generationDir, isCurrent } from './generations.ts';
 import { withoutHistory } from './history.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
-import { withLock } from './lock.ts';
+import { withRunLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
-import { bytesOnly, verifyAndOpen } from './verify.ts';
+import { bytesOnly, type CheckFind, everything, verifyAndOpen } from './verify.ts';
 
 /** The generation has covers or games that are not public now, and the operator has not agreed to that. */
 class RollbackRefusedError extends Error implements ErrorWithExitCode {
@@ -36,6 +36,7 @@ interface RollbackOptions {
    * refused while publishing is held.
    */
   readonly hold?: { readonly reason: string | undefined } | undefined;
+  readonly checkFind: CheckFind;
 }
 
 /**
@@ -46,12 +47,12 @@ interface RollbackOptions {
 export async function rollbackTo(
   snapshotsDir: string,
   id: string,
-  { withTakenDown, warn, hold }: RollbackOptions,
+  { withTakenDown, warn, hold, checkFind }: RollbackOptions,
 ): Promise<Manifest> {
   findGeneration(snapshotsDir, id);
-  return withLock(snapshotsDir, async () => {
+  return withRunLock(snapshotsDir, async () => {
     const source = generationDir(snapshotsDir, id);
-    const { manifest } = await verifyAndOpen(source);
+    const { manifest } = await verifyAndOpen(source, everything(checkFind));
     checkFolderName(manifest, id);
     const content = withoutHistory(manifest);
     const { previous, takenDown } = compareWithCurrent(snapshotsDir, content, openCompared(source));

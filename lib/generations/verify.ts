@@ -4,17 +4,21 @@
  */
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
-import { checkFilters, checkWords } from '../format/index/checks.ts';
+import { type FindFiles, openFindFiles } from '../format/index/index-file.ts';
 import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
-import { openSearchIndex } from '../format/index/search-index.ts';
 import { openTitles } from '../format/index/titles.ts';
 import { coversPack, gamesPack, isPack, MANIFEST } from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
-import { checkMatchIndex, openMatchIndex } from '../format/match/match-index.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
 import { filesIn, openIndex, readManifest } from './generations.ts';
 import { readHistory } from './history.ts';
+
+/**
+ * Checks the values of the files by which games are found, which this folder cannot read.
+ * @throws Error that names the file and its fault
+ */
+export type CheckFind = (files: FindFiles, index: RecordIndex) => void;
 
 /** How the files of a generation are checked. Each function throws an Error that names the file. */
 export interface FileChecks {
@@ -24,16 +28,19 @@ export interface FileChecks {
   file(dir: string, file: ManifestFile): void;
   /** Reads and checks a file that is needed in memory. */
   read(dir: string, file: ManifestFile): Buffer;
-  /** Whether the values in the indexes are checked, too. */
-  readonly values: boolean;
+  /** Checks the values of the files beside packs; undefined if their bytes are enough. */
+  readonly values: CheckFind | undefined;
 }
 
-const ALL: FileChecks = {
-  pack: (dir, pack) => checkPack(dir, pack, true),
-  file: checkFile,
-  read: readChecked,
-  values: true,
-};
+/** Checks everything, also the content hash of every record. */
+export function everything(values: CheckFind): FileChecks {
+  return {
+    pack: (dir, pack) => checkPack(dir, pack, true),
+    file: checkFile,
+    read: readChecked,
+    values,
+  };
+}
 
 /**
  * Checks only that files have the bytes that the manifest names, not the records in packs, nor whether
@@ -44,18 +51,17 @@ export function bytesOnly(isKnown: typeof isIntact): FileChecks {
   const file: FileChecks['file'] = (dir, each) => {
     if (!isKnown(dir, each)) checkFile(dir, each);
   };
-  return { pack: (dir, pack) => file(dir, pack.file), file, read: readChecked, values: false };
+  return { pack: (dir, pack) => file(dir, pack.file), file, read: readChecked, values: undefined };
 }
 
 /**
  * @param dir the generation's folder
- * @param checks by default everything is checked, also the content hash of every record
  * @returns the manifest of the generation, and its index
  * @throws Error that names the file and its fault
  */
 export async function verifyAndOpen(
   dir: string,
-  checks: FileChecks = ALL,
+  checks: FileChecks,
 ): Promise<{ manifest: Manifest; index: RecordIndex }> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
@@ -76,12 +82,9 @@ export async function verifyAndOpen(
     checks.file(dir, file);
   }
   for (const pack of packs) checks.pack(dir, pack);
-  if (checks.values) {
-    const search = openSearchIndex(read, manifest.counts.games);
-    checkFilters(search);
-    checkWords(search);
+  if (checks.values !== undefined) {
     openTitles(read, manifest.counts.games);
-    checkMatchIndex(openMatchIndex(read, index.platforms.length), index.platforms);
+    checks.values(openFindFiles(read), index);
     readHistory(dir, index, manifest, checks.read);
   }
   return { manifest, index };

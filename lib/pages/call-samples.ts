@@ -5,7 +5,7 @@
  */
 import type { Sample } from './code-block.ts';
 
-export interface Call {
+export interface SampleCall {
   /** The path as the contract has it, such as `/games/{platformSlug}/{gameSlug}`. */
   readonly path: string;
   /** The values for the names in braces. */
@@ -17,7 +17,7 @@ export interface Call {
 }
 
 /** @param api the address of the API, with the base path and without a slash at the end */
-export function callSamples(call: Call, api: string): Sample[] {
+export function callSamples(call: SampleCall, api: string): Sample[] {
   const address = addressOf(call, api);
   const { file } = call;
   const curl = `curl -H "Authorization: Bearer $COVERS_KEY" \\
@@ -43,7 +43,7 @@ with urllib.request.urlopen(request) as response:
 }
 
 /** The address of a call, percent-encoded. */
-export function addressOf({ path, pathValues = {}, query = {} }: Call, api: string): string {
+export function addressOf({ path, pathValues = {}, query = {} }: SampleCall, api: string): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeValue(pathValues[name] ?? ''),
   );

@@ -2,8 +2,9 @@
  * Puts bodies together from records and the JSON around them. Records are copied from their packs, so
  * nothing is parsed or serialised.
  */
+
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { type ContentHash, hashBytes } from '../../lib/format/content-hash.ts';
-import type { GameNumber } from '../../lib/format/index/numbers.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import {
   arrayHead,
@@ -197,14 +198,18 @@ function gather(
   };
 }
 
-export interface Page {
+export interface PageOfList {
   readonly page: number;
   readonly perPage: number;
   readonly total: number;
 }
 
 /** @param further members after those of the page, each with a comma before it: ASCII */
-export function pageBody(content: ListContent, { page, perPage, total }: Page, further = ''): Body {
+export function pageBody(
+  content: ListContent,
+  { page, perPage, total }: PageOfList,
+  further = '',
+): Body {
   const tail = pageTail(content.count, page, perPage, total);
   const hashed = [page, perPage, total];
   if (further === '') return listBody(content, tail, hashed);

@@ -68,7 +68,7 @@ export class Api {
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
   private readonly cache = makeResourceCache();
-  private readonly takeTurns = makeTurns<FoundResource>();
+  private readonly takeTurns: ReturnType<typeof makeTurns<FoundResource>>;
   private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
@@ -78,6 +78,7 @@ export class Api {
     this.parts = parts;
     this.admit = makeAdmit(parts);
     this.matchRoute = makeFindRoute(parts.publicUrl);
+    this.takeTurns = makeTurns(parts.now);
   }
 
   readonly handle: ApiHandler = (request, response) => {

@@ -3,12 +3,12 @@
  * cover. They are read before the generation is known, and resolved to its regions and types.
  */
 import type { Generation } from '../snapshot/generation.ts';
-import { ParameterError, type QueryParameters, readList, shown } from './parameters.ts';
+import { ParameterError, type QueryParameters, readList, shownParameter } from './parameters.ts';
 
 export const INCLUDE_NAMES = ['include', 'prefer', 'cover_type'] as const;
 
 /** The members that each game gets in addition to its own. */
-interface Members<Value> {
+interface IncludedMembers<Value> {
   /** Which cover it is; undefined without the member `cover`. */
   readonly cover: CoverChoice<Value> | undefined;
   readonly covers: boolean;
@@ -22,9 +22,9 @@ interface CoverChoice<Value> {
 }
 
 /** With types and regions as the client wrote them. */
-type Include = Members<string>;
+type Include = IncludedMembers<string>;
 /** With the numbers of types and regions in a generation. */
-export type ResolvedInclude = Members<number>;
+export type ResolvedInclude = IncludedMembers<number>;
 
 const MEMBERS = ['cover', 'covers', 'titles'];
 const MOST_REGIONS = 16;
@@ -42,7 +42,7 @@ export function includeOf(parameters: QueryParameters): Include | undefined {
   if (wrong !== undefined) {
     throw new ParameterError(
       'include',
-      `include has ${shown(wrong)}. Allowed: ${MEMBERS.join(', ')}, or several of them, separated by commas`,
+      `include has ${shownParameter(wrong)}. Allowed: ${MEMBERS.join(', ')}, or several of them, separated by commas`,
     );
   }
   const prefer = readList(parameters, 'prefer', MOST_REGIONS, 'regions');
@@ -76,7 +76,7 @@ export function resolveInclude(
     if (number !== undefined || USUAL_TYPES.includes(type.toLowerCase())) return number ?? [];
     throw new ParameterError(
       'cover_type',
-      `cover_type has ${shown(type)}, which no cover has. Types are ${USUAL_TYPES.join(', ')} and others that /stats lists`,
+      `cover_type has ${shownParameter(type)}, which no cover has. Types are ${USUAL_TYPES.join(', ')} and others that /stats lists`,
     );
   });
   const prefer = include.cover.prefer.flatMap(generation.regionsOf);

@@ -2,12 +2,13 @@
  * Reads the query of a request. Unknown and repeated parameters are refused, so that a typing error does
  * not quietly return something else.
  */
+
+import { parseExternalId } from '../../find/names/external-ids.ts';
+import { FACETS, type FacetName, type Query, SORTS, type Years } from '../../find/search/query.ts';
+import { forEachFilter, VALUE_FILTER_NAMES } from '../../find/search/value-filters.ts';
+import { queryVariantsOf } from '../../find/text/variants.ts';
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 import { type Id, splitId } from '../../lib/format/index/ids.ts';
-import { queryVariantsOf } from '../../lib/format/index/variants.ts';
-import { MOST_WORDS } from '../../lib/format/index/words.ts';
-import { parseExternalId } from '../../lib/format/match/external-ids.ts';
-import { FACETS, type FacetName, type Query, SORTS, type Years } from '../find/search/query.ts';
 
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
@@ -77,7 +78,7 @@ function unknownParameter(name: string, allowed: readonly string[]): ParameterEr
 }
 
 /** A value of a parameter, for an error. */
-export function shown(value: string): string {
+export function shownParameter(value: string): string {
   return value.includes(KEY_PREFIX) ? cut(value) : `"${cut(value)}"`;
 }
 
@@ -200,8 +201,14 @@ export function readList(
 // Searches.
 
 export const FILTER_NAMES = ['year', 'has_cover'] as const;
-const VALUE_NAMES = ['q', 'platform', 'region', 'type', 'genre'] as const;
-export const SEARCH_NAMES = [...VALUE_NAMES, ...FILTER_NAMES, 'sort', 'facets'];
+export const SEARCH_NAMES = [
+  'q',
+  'platform',
+  ...VALUE_FILTER_NAMES,
+  ...FILTER_NAMES,
+  'sort',
+  'facets',
+];
 /** The longest search query `q` after trimming, in characters. */
 const LONGEST_QUERY = 100;
 const MOST_PLATFORMS = 8;
@@ -218,11 +225,9 @@ export function searchOf(parameters: QueryParameters): Query {
     throw new ParameterError('q', `q must be at most ${LONGEST_QUERY} characters long`);
   }
   return {
-    variants: q === '' ? undefined : queryVariantsOf(q, MOST_WORDS),
+    variants: q === '' ? undefined : queryVariantsOf(q),
     platform: platformsOf(parameters),
-    region: parameters.get('region'),
-    type: parameters.get('type'),
-    genre: parameters.get('genre'),
+    ...forEachFilter((name) => parameters.get(name)),
     ...filtersOf(parameters),
     sort,
   };
@@ -245,7 +250,7 @@ function yearsOf(parameters: QueryParameters): Years | undefined {
   if (from !== undefined && Number(from) <= Number(to)) return [Number(from), Number(to)];
   throw new ParameterError(
     'year',
-    `year must be a year or a range of years, such as 1995 or 1990-1999, not ${shown(text)}`,
+    `year must be a year or a range of years, such as 1995 or 1990-1999, not ${shownParameter(text)}`,
   );
 }
 
@@ -253,7 +258,7 @@ function flagOf(parameters: QueryParameters, name: string): boolean | undefined 
   const text = parameters.get(name);
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new ParameterError(name, `${name} must be true or false, not ${shown(text)}`);
+  throw new ParameterError(name, `${name} must be true or false, not ${shownParameter(text)}`);
 }
 
 /** @throws ParameterError */
@@ -263,7 +268,7 @@ export function facetsOf(parameters: QueryParameters): readonly FacetName[] {
     if (!isOneOf(FACETS, name)) {
       throw new ParameterError(
         'facets',
-        `facets has ${shown(name)}. Allowed: ${FACETS.join(', ')}`,
+        `facets has ${shownParameter(name)}. Allowed: ${FACETS.join(', ')}`,
       );
     }
   }

@@ -3,7 +3,7 @@
  * in shared memory: each thread increments its own, and the first thread reads all of them. Counting
  * takes the same time for every request and allocates nothing.
  */
-import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import { sharedZeros } from '../../lib/columns/arrays.ts';
 import { ADMISSION_REFUSALS } from '../admit/admission.ts';
 import { ROUTES, type RouteName } from './routes/route.ts';
 
@@ -19,11 +19,10 @@ export const REFUSALS = [
   ...ADMISSION_REFUSALS,
   'no_snapshot',
   'no_keys',
-  'snapshot_busy',
   'many_downloads',
   'many_waiting',
 ] as const;
-export type Refusal = (typeof REFUSALS)[number];
+export type RefusalReason = (typeof REFUSALS)[number];
 
 /** The upper bounds of the buckets of a histogram, in seconds. One more bucket has all longer times. */
 export const BUCKETS = [
@@ -48,7 +47,7 @@ export function newRequestCounts(): Float64Array {
 
 export interface RequestCounts {
   /** @param milliseconds from reading the request to handing the response to the kernel */
-  count(route: RouteLabel, status: number, milliseconds: number, refusal?: Refusal): void;
+  count(route: RouteLabel, status: number, milliseconds: number, refusal?: RefusalReason): void;
   /** Counts a response whose body came from the cache. */
   countCached(): void;
 }
@@ -76,7 +75,7 @@ export function makeRequestCounts(counts: Float64Array): RequestCounts {
 
 export interface RequestTotals {
   readonly routes: readonly RouteTotals[];
-  readonly refusals: readonly (readonly [reason: Refusal, count: number])[];
+  readonly refusals: readonly (readonly [reason: RefusalReason, count: number])[];
   readonly cached: number;
 }
 

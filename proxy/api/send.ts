@@ -13,7 +13,7 @@ import {
   prepareError,
   type Responder,
 } from '../http/response.ts';
-import type { Refusal, RouteLabel } from './request-counts.ts';
+import type { RefusalReason, RouteLabel } from './request-counts.ts';
 import { CORS } from './routes/route.ts';
 
 /** A request that is being answered, and where its response goes. */
@@ -32,7 +32,7 @@ export interface Reply {
   /** Whether a response has begun. */
   isSent: boolean;
   /** Why the request was refused, once it was. */
-  refusal: Refusal | undefined;
+  refusal: RefusalReason | undefined;
 }
 
 /** The header fields that every response of the API has, with values of this request, and that of its key. */
@@ -45,7 +45,7 @@ export function ownHeaders({ id, key, quota }: Reply): HeaderLines {
 /** A response that does not come from a generation. */
 export interface Answer extends PreparedResponse {
   /** Why the request was not served, although it was well-formed. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: RefusalReason | undefined;
 }
 
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
@@ -72,7 +72,6 @@ export const ERRORS = {
     'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
   ),
   snapshotChanged: error(412, 'Snapshot changed'),
-  busy: error(429, 'Snapshot busy', 'snapshot_busy'),
   manyDownloads: error(429, 'Too many downloads', 'many_downloads'),
   manyWaiting: error(429, 'Too many requests at once', 'many_waiting'),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
@@ -124,10 +123,15 @@ function retryAfter(seconds: number): HeaderLines {
   return `Retry-After: ${seconds}\r\n`;
 }
 
-function error(status: number, text: string, refusal?: Refusal, headers: HeaderLines = ''): Answer {
+function error(
+  status: number,
+  text: string,
+  refusal?: RefusalReason,
+  headers: HeaderLines = '',
+): Answer {
   return { ...prepareError(status, text, CORS + headers), refusal };
 }
 
-function unauthorized(text: string, refusal: Refusal): Answer {
+function unauthorized(text: string, refusal: RefusalReason): Answer {
   return error(401, text, refusal, 'WWW-Authenticate: Bearer\r\n');
 }

@@ -1,6 +1,6 @@
 /**
- * Shares a serving thread between the requests that take long and all others. Such work is done in steps
- * of a few milliseconds; between two of them, the thread serves what has arrived. Keys take turns. Invariant:
+ * Shares a serving thread between the requests that take long and all others. Such work is done in steps, in
+ * turns of about a millisecond; between two turns, the thread serves what has arrived. Keys take turns. Invariant:
  * of the work of a key, one piece is under way, and what a client has left is not begun or given up.
  */
 import type { KeyRecord } from '../admit/keys/key-table.ts';
@@ -8,6 +8,9 @@ import type { ApiRequest } from '../http/request.ts';
 
 /** How much of the work of a key may wait. */
 const MOST_WAITING = 256;
+
+/** No step begins after this. One step a turn would cost a search half of its time again. */
+const TURN_MS = 1;
 
 /** Who wants the result of some work. */
 interface Requester {
@@ -18,16 +21,41 @@ interface Requester {
 interface Work<Result> extends PromiseWithResolvers<Result | undefined> {
   readonly socket: Requester['socket'];
   readonly begin: () => Iterator<void, Result>;
-  /** Undefined before its first turn. */
+  /** Undefined before its first step. */
   steps: Iterator<void, Result> | undefined;
 }
 
-/** @returns a function that does work; the result is there at once if the first step is the only one */
-export function makeTurns<Result>() {
-  /** The first one has the next turn. */
+/**
+ * @param now a clock in milliseconds
+ * @returns a function that does work; the result is there at once if one step is enough, and the turn not over
+ */
+export function makeTurns<Result>(now: () => number) {
+  /** The first one has the next step. */
   const queues: { readonly key: unknown; works: Work<Result>[] }[] = [];
-  /** Whether a turn was taken since the thread last served what had arrived. */
-  let isTaken = false;
+  /** When the turn began; undefined if the thread has served what had arrived since the last step. */
+  let startedAt: number | undefined;
+
+  const isOver = () => startedAt !== undefined && now() - startedAt >= TURN_MS;
+
+  function beginTurn(): void {
+    startedAt = now();
+    setImmediate(endTurn);
+  }
+
+  function endTurn(): void {
+    startedAt = undefined;
+    if (queues.length === 0) return;
+    beginTurn();
+    do takeNext();
+    while (queues.length > 0 && !isOver());
+  }
+
+  function takeNext(): void {
+    const queue = queues.shift();
+    if (queue === undefined) return;
+    if (!isWanted(queue.works[0]) || takeStep(queue.works[0])) queue.works.shift();
+    if (queue.works.length > 0) queues.push(queue);
+  }
 
   function add(key: unknown, work: Work<Result>): void {
     const queue = queues.find((each) => each.key === key);
@@ -40,17 +68,8 @@ export function makeTurns<Result>() {
     else work.resolve(undefined);
   }
 
-  function takeNext(): void {
-    const queue = queues.shift();
-    isTaken = queue !== undefined;
-    if (queue === undefined) return;
-    setImmediate(takeNext);
-    if (!isWanted(queue.works[0]) || takeStep(queue.works[0])) queue.works.shift();
-    if (queue.works.length > 0) queues.push(queue);
-  }
-
   /**
-   * @param begin called at the first turn
+   * @param begin called at the first step
    * @returns the result, or a promise if it must wait for another turn; undefined if too much work of the key is
    * waiting, or the client has left
    */
@@ -58,23 +77,17 @@ export function makeTurns<Result>() {
     { key, socket }: Requester,
     begin: () => Iterator<void, Result>,
   ): Result | Promise<Result | undefined> => {
-    const work = {
-      socket,
-      begin,
-      steps: undefined,
-      ...Promise.withResolvers<Result | undefined>(),
-    };
-    if (isTaken) {
-      add(key, work);
-      return work.promise;
+    const isWaiting = isOver() || queues.some((each) => each.key === key);
+    let steps: Iterator<void, Result> | undefined;
+    if (!isWaiting) {
+      if (startedAt === undefined) beginTurn();
+      steps = begin();
+      const { done, value } = steps.next();
+      if (done) return value;
     }
-    isTaken = true;
-    setImmediate(takeNext);
-    const steps = begin();
-    const { done, value } = steps.next();
-    if (done) return value;
-    add(key, { ...work, steps });
-    return work.promise;
+    const resolvers = Promise.withResolvers<Result | undefined>();
+    add(key, { socket, begin, steps, ...resolvers });
+    return resolvers.promise;
   };
 }
 

@@ -3,7 +3,7 @@
  * of its records has been as it is. It takes the id of the earlier one, and returns a page. A list is one pass over
  * columns: its work is bounded by the number of records, whatever has changed.
  */
-import { firstIndex, sharedZeros } from '../../lib/format/index/arrays.ts';
+import { firstIndex, sharedZeros } from '../../lib/columns/arrays.ts';
 import {
   compareIds,
   type Id,

@@ -1,21 +1,15 @@
 /** What a match needs to know of games, read from a generation. Their titles are kept for one request. */
+
+import type { MatchedGames } from '../../find/match/find.ts';
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
-import type { GameFacts } from '../find/match/find-matches.ts';
-import { remember } from '../find/remember.ts';
+import { remember } from '../../lib/program/remember.ts';
 import type { Generation } from './generation.ts';
 
 const FRONT = 'front';
 
-export interface GamesOfRequest {
-  /** The number of the platform of a game. */
-  platform(game: number): number;
-  /** What is known of the games for a file of these regions. */
-  forRegions(regions: readonly string[]): GameFacts;
-}
-
-export function readGames(generation: Generation): GamesOfRequest {
+export function readGames(generation: Generation): MatchedGames {
   const { index, games, titles: alternatives, regionsOf, typeOf } = generation;
   const { firstCover } = index.games;
   const { region, type } = index.covers;

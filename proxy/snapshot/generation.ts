@@ -2,21 +2,24 @@
  * A generation as the proxy serves it: its index, its records, its lists, and search. Bodies are copies, so
  * they stay valid after its packs are closed.
  */
+
+import { type MatchIndex, openMatch } from '../../find/match/open.ts';
+import { makePlatformNames, type PlatformNames } from '../../find/names/platform-names.ts';
+import { findValues } from '../../find/search/filters.ts';
+import { Search } from '../../find/search/find.ts';
+import { openSearch, type SearchIndex } from '../../find/search/open.ts';
+import type { PreparedSearch } from '../../find/search/prepare-search.ts';
+import { foldCase } from '../../find/text/words.ts';
 import type { ContentHash } from '../../lib/format/content-hash.ts';
+import { openFindFiles } from '../../lib/format/index/index-file.ts';
 import {
   openRecordIndex,
   platformOf,
   type RecordColumns,
   type RecordIndex,
 } from '../../lib/format/index/record-index.ts';
-import {
-  findText,
-  openSearchIndex,
-  type SearchIndex,
-} from '../../lib/format/index/search-index.ts';
 import { openSince, type Since } from '../../lib/format/index/since.ts';
 import { openTitles, type TitleColumns } from '../../lib/format/index/titles.ts';
-import { foldCase } from '../../lib/format/index/words.ts';
 import {
   COVERS_RECENT,
   coversPack,
@@ -26,12 +29,7 @@ import {
   STATS,
 } from '../../lib/format/layout.ts';
 import type { Manifest } from '../../lib/format/manifest.ts';
-import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
-import { makePlatformNames, type PlatformNames } from '../find/platform-names.ts';
-import { findRegions } from '../find/regions.ts';
-import type { PreparedSearch } from '../find/search/prepare-search.ts';
-import { Search } from '../find/search/search.ts';
 import { type ChangePage, listChanges } from './changes.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { StoredFiles } from './stored-files.ts';
@@ -102,10 +100,11 @@ export function viewIndexes({ contents, prepared }: OpenedFiles): Indexes {
   const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(content);
   const games = records.games.rank.length;
-  const search = openSearchIndex(content, games);
+  const files = openFindFiles(content);
+  const search = openSearch(files, games);
   const titles = openTitles(content, games);
   const since = openSince(content, records);
-  const match = openMatchIndex(content, records.platforms.length);
+  const match = openMatch(files.match, records.platforms.length);
   return { records, search, titles, since, match, prepared };
 }
 
@@ -131,8 +130,8 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
   });
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
-  const platformNames = makePlatformNames(records, indexes.match.platformIds);
-  const regionsOf = (text: string) => findRegions(search.regions, text);
+  const platformNames = makePlatformNames(platforms, indexes.match.platformIds);
+  const regionsOf = (text: string) => findValues(search, 'region', text);
   const removedFile = contentOf(contents, REMOVED);
   const changes = { id: manifest.id, records, since, removed: files.removed, removedFile };
 
@@ -152,10 +151,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     recentIds: files.removed.recentIds,
     changesSince: (id, first, count) => listChanges(changes, id, first, count),
     regionsOf,
-    typeOf(text) {
-      const found = findText(search.types, foldCase(text));
-      return found < 0 ? undefined : found;
-    },
+    typeOf: (text) => findValues(search, 'type', text)[0],
     spellingOf(facet, value) {
       spellings ??= spellingsIn(stats);
       return spellings.get(`${facet} ${value}`) ?? value;

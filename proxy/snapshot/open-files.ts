@@ -4,9 +4,12 @@
  * on a separate thread, since a large catalogue has gigabytes.
  */
 import { closeSync, fstatSync } from 'node:fs';
-import { checkFilters } from '../../lib/format/index/checks.ts';
+import { checkMatch, openMatch } from '../../find/match/open.ts';
+import { checkFilters, checkWords } from '../../find/search/check.ts';
+import { openSearch } from '../../find/search/open.ts';
+import { type PreparedSearch, prepareSearch } from '../../find/search/prepare-search.ts';
+import { openFindFiles } from '../../lib/format/index/index-file.ts';
 import { parseRemovedFile } from '../../lib/format/index/removed.ts';
-import { openSearchIndex } from '../../lib/format/index/search-index.ts';
 import { checkSince, openSince } from '../../lib/format/index/since.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
 import {
@@ -17,7 +20,6 @@ import {
   WORD_INDEX,
 } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
-import { checkMatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import {
   checkOpenFile,
   identityIn,
@@ -25,7 +27,6 @@ import {
   readOpenFile,
 } from '../../lib/generations/files/checked-files.ts';
 import { checkFolderName, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
-import { type PreparedSearch, prepareSearch } from '../find/search/prepare-search.ts';
 import { type PackedRemoved, packRemoved } from './changes.ts';
 import { type FilesOnDisk, newDownloadCount } from './stored-files.ts';
 
@@ -115,13 +116,15 @@ function checkIndex(
   const content = (name: string) => contentOf(contents, name);
   const records = openIndex(manifest, content);
   const { platforms } = records;
-  const search = openSearchIndex(content, records.games.rank.length);
-  checkFilters(search);
+  const files = openFindFiles(content);
+  const search = openSearch(files, records.games.rank.length);
+  checkFilters(search, files.filters.name);
   openTitles(content, search.games);
-  checkMatchIndex(openMatchIndex(content, platforms.length), platforms);
+  checkMatch(openMatch(files.match, platforms.length), platforms, files.match.name);
   checkSince(openSince(content, records), manifest.sequence);
   const removed = Buffer.from(content(REMOVED)).toString('latin1');
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
+  if (!isSame) checkWords(search, files.words.name);
   return {
     prepared: prepareSearch(search, records, isSame ? current.prepared : undefined),
     removed: packRemoved(parseRemovedFile(removed, manifest.sequence), records),

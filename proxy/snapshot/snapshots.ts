@@ -35,7 +35,7 @@ interface Replaced extends Pick<OpenedFiles, 'descriptors' | 'downloads'> {
 /** Makes every serving thread answer from a generation. When it resolves, none uses the one before. */
 type ServeFiles = (files: OpenedFiles) => Promise<unknown>;
 
-interface Refusal {
+interface RefusedGeneration {
   readonly id: string;
   readonly error: Error;
   /** In milliseconds of the clock. */
@@ -55,7 +55,7 @@ export class Snapshots {
   private opened: OpenedFiles | undefined;
   /** The oldest first. */
   private replaced: Replaced[] = [];
-  private refused: Refusal | undefined;
+  private refused: RefusedGeneration | undefined;
   private isStopped = false;
   private swapped = 0;
 
@@ -78,7 +78,7 @@ export class Snapshots {
   }
 
   /** The published generation and the error, if it was refused; otherwise undefined. */
-  refusal(): Refusal | undefined {
+  refusal(): RefusedGeneration | undefined {
     return this.refused;
   }
 

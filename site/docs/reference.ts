@@ -4,7 +4,7 @@
  * work.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { addressOf, type Call, callSamples } from '../../lib/pages/call-samples.ts';
+import { addressOf, callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples, responseBlock } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
@@ -112,7 +112,7 @@ export function exampleCall(
   path: string,
   parameters: readonly Parameter[],
   examples: Examples,
-): Call {
+): SampleCall {
   const values = (place: Parameter['in']) => {
     const named = parameters
       .filter((each) => each.in === place)
@@ -196,7 +196,7 @@ function fileExample({ responses }: Operation, examples: Examples): string {
 
 /** Not shown without scripts, because only a script can add the key to a request. */
 function tryForm(
-  call: Call,
+  call: SampleCall,
   api: string,
   parameters: readonly Parameter[],
   id: string,

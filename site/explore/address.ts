@@ -2,7 +2,8 @@
  * The addresses of the explorer: what the path and the query of a page mean, the call of the API whose
  * result the page shows, and the links to other pages. No part of a path becomes a file name.
  */
-import type { Call } from '../../lib/pages/call-samples.ts';
+import { forEachFilter, VALUE_FACETS } from '../../find/search/value-filters.ts';
+import type { SampleCall } from '../../lib/pages/call-samples.ts';
 import { decodePart } from '../../proxy/api/routes/find-route.ts';
 
 export const EXPLORE = '/explore';
@@ -19,9 +20,9 @@ export const SORT_NAMES = {
 } as const;
 const DEFAULT_SORT = 'relevance';
 /** The parameters of a search page, in the order of its links. The platform is part of the path. */
-const PARAMETERS = ['q', 'region', 'type', 'genre', 'sort', 'page'] as const;
-/** The filters that a page offers. */
-export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
+const PARAMETERS = ['q', ...VALUE_FACETS, 'sort', 'page'] as const;
+/** The filters that a page offers: those whose values are counted. */
+export const FILTERS = ['platform', ...VALUE_FACETS] as const;
 export type FilterName = (typeof FILTERS)[number];
 
 /** The page of a search, as its address describes it: undefined stands for the default. */
@@ -79,7 +80,7 @@ function searchView(platform: string | undefined, query: URLSearchParams): View 
 }
 
 /** The call of the API whose result the page shows; undefined if it shows none. */
-export function callOf(view: View): Call | undefined {
+export function callOf(view: View): SampleCall | undefined {
   if (view.kind === 'match') {
     const { platform, names, prefer } = view;
     if (platform === undefined || names.length === 0) return undefined;
@@ -89,14 +90,10 @@ export function callOf(view: View): Call | undefined {
     };
   }
   if (view.kind === 'search') {
-    const { q, platform, region, type, genre, sort = DEFAULT_SORT, page } = view;
-    const filters = { q, platform, region, type, genre, sort };
-    const shown = {
-      include: 'cover,covers',
-      facets: FILTERS.join(','),
-      per_page: GAMES_PER_PAGE,
-      page,
-    };
+    const { q, platform, sort = DEFAULT_SORT, page } = view;
+    const filters = { q, platform, ...forEachFilter((name) => view[name], VALUE_FACETS), sort };
+    const facets = FILTERS.join(',');
+    const shown = { include: 'cover,covers', facets, per_page: GAMES_PER_PAGE, page };
     return { path: '/search', query: { ...filters, ...shown } };
   }
   if (view.kind === 'cover') return { path: '/covers/{coverId}', pathValues: { coverId: view.id } };

@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
-import { addressOf, type Call } from '../../lib/pages/call-samples.ts';
+import { addressOf, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { SiteFrame } from '../../lib/pages/layout.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
@@ -187,7 +187,7 @@ async function pageOf(
 }
 
 /** A call of `/search`; undefined if the visitor may not open another page now: each call counts as one. */
-type Search = (query: NonNullable<Call['query']>) => Promise<ApiReply | undefined>;
+type Search = (query: NonNullable<SampleCall['query']>) => Promise<ApiReply | undefined>;
 
 /** For how many names of a page that were not found near spellings are searched. */
 const MOST_SEARCHES = 5;

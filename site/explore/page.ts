@@ -1,6 +1,6 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
-import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
+import { callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { isLocal, renderPage, type SiteFrame, shownHost } from '../../lib/pages/layout.ts';
@@ -13,7 +13,7 @@ export interface PageContext {
   /** The address of the page, without the host. */
   readonly address: string;
   /** The call whose result the page shows; undefined if it shows none. */
-  readonly call: Call | undefined;
+  readonly call: SampleCall | undefined;
   /** The address of the API, with the base. */
   readonly apiUrl: string;
   /** The only origin from which the page may load images; undefined if there is none. */

@@ -1,5 +1,6 @@
 /** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
 import type { Body, Game, Platform } from '../../client/contract-types.ts';
+import { VALUE_FACETS } from '../../find/search/value-filters.ts';
 import { findPlatform, type PlatformEntry } from '../../lib/format/index/record-index.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { capitalise, countOf, shownNumber } from '../../lib/pages/shown-values.ts';
@@ -85,8 +86,7 @@ function summary({ generation }: PageContext): string {
 }
 
 function searchForm(view: SearchView, platform: string | undefined): Html {
-  const { region, type, genre } = view;
-  const kept = Object.entries({ region, type, genre });
+  const kept = VALUE_FACETS.map((name) => [name, view[name]] as const);
   const action = view.platform === undefined ? EXPLORE : pathOf(view.platform);
   return html`<form class="inline" role="search" action="${action}" data-search>
   <label class="unseen" for="q">${platform === undefined ? 'Search games by title' : `Search the games of ${platform}`}</label>
@@ -207,12 +207,13 @@ function filterLists(view: SearchView, found: Found, generation: Generation): Ht
 /** The values of a filter with the numbers of their games, most games first. The API counts up to 50. */
 function countsOf(
   name: FilterName,
-  { q, region, type, genre }: SearchView,
+  view: SearchView,
   { data, facets = {} }: Found,
   { index }: Generation,
 ): readonly { readonly value: string; readonly games: number }[] {
   const counts = facets[name] ?? [];
-  if (name === 'platform' && [q, region, type, genre].every((each) => each === undefined)) {
+  const asked = [view.q, ...VALUE_FACETS.map((facet) => view[facet])];
+  if (name === 'platform' && asked.every((each) => each === undefined)) {
     // Without a search, all platforms: no other page lists them.
     return index.platforms
       .filter(({ games }) => games > 0)

@@ -1,7 +1,7 @@
 /** The sets of queries of the search benchmark, made of the titles of the catalogue. */
 
 import { makeRandom, type Random } from '../../demo/catalogue/random.ts';
-import { wordsOf } from '../../lib/format/index/words.ts';
+import { wordsOf } from '../../find/text/words.ts';
 import type { Game } from './prepare.ts';
 
 /** What an engine must find in order to answer. */

@@ -7,14 +7,14 @@ import {
   RowFault,
   shownValue,
   summaryOf,
-  type Table,
+  type TableName,
 } from '#generator/report/report.ts';
 import type { Manifest, ManifestContent } from '#lib/format/manifest.ts';
 import { findMissingCovers, findShrinkage } from '#lib/generations/publish.ts';
 import { printableJson } from '#lib/program/printable.ts';
 
 /** A report of a table with so many bad rows, and so many that are left out with another row. */
-function reportOf(table: Table, rows: number, bad: number, gone: number) {
+function reportOf(table: TableName, rows: number, bad: number, gone: number) {
   const report = new Report();
   report.setRows(table, rows);
   for (let i = 0; i < bad; i++) report.leaveOut(table, '0', i, new RowFault('bad', i));
@@ -23,7 +23,7 @@ function reportOf(table: Table, rows: number, bad: number, gone: number) {
   return report;
 }
 
-test.each<[string, Table, number, number, number, string?]>([
+test.each<[string, TableName, number, number, number, string?]>([
   ['bad rows, more than 1 %', 'games', 999, 10, 0, 'break the contract, more than 1 % (10: bad)'],
   ['bad titles', 'game_titles', 990, 10, 0, 'break the contract, more than 1 % (10: bad)'],
   ['exactly 1 % of a table', 'games', 1000, 10, 0],

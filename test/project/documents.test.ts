@@ -8,7 +8,12 @@ import { REFUSALS } from '#proxy/api/request-counts.ts';
 import { ROOT } from '#test/support/product.ts';
 
 const DOCUMENTS = fastGlob.sync(
-  ['*.md', 'operations/**/*.md', '{client,lib/format,test}/*.md', 'test/{bench,fixtures}/*.md'],
+  [
+    '*.md',
+    'operations/**/*.md',
+    '{client,find,lib/format,test}/*.md',
+    'test/{bench,fixtures}/*.md',
+  ],
   { cwd: ROOT, ignore: ['CHANGELOG.md'] },
 );
 
@@ -53,7 +58,7 @@ test('operations/monitoring.md lists every reason of a refusal, and no others', 
 
 test('the messages of the programs refer to headings and pages that exist', () => {
   const files = fastGlob.sync(
-    ['{cli,depot,generator,keys,lib,proxy,site}/**/*.ts', 'operations/**/*'],
+    ['{cli,depot,find,generator,keys,lib,proxy,site}/**/*.ts', 'operations/**/*'],
     { cwd: ROOT, ignore: ['**/*.md'] },
   );
   const sources = files.map(read).join('\n');

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
+import { PROGRAM_FOLDERS } from '#generator/reuse/earlier-run.ts';
 import { ROOT } from '#test/support/product.ts';
 
 /** Also finds the files that worker threads are started from. */
@@ -74,9 +75,21 @@ test('folders and rooms import only what ARCHITECTURE.md allows, and no two room
 
 test('the core imports no part', () => {
   const parts = ['keys', 'site', 'depot', 'cli', 'client', 'demo'];
-  const core = [...FOLDERS].filter(([folder]) => /^(?:generator|proxy|lib\/)/.test(folder));
+  const core = [...FOLDERS].filter(([folder]) => /^(?:find|generator|proxy|lib\/)/.test(folder));
   expect(core.length).toBeGreaterThan(5);
   for (const [, { imports }] of core) {
     expect(imports.filter((each) => parts.includes(each.split('/')[0] ?? ''))).toEqual([]);
   }
+});
+
+test('a run relies on an earlier one only if no folder has changed that the generator imports', () => {
+  const imports = FOLDERS.get('generator')?.imports ?? [];
+  expect(PROGRAM_FOLDERS.toSorted()).toEqual(['generator', ...imports].toSorted());
+});
+
+test('find/search and find/match do not import each other', () => {
+  const files = fastGlob.sync('find/{search,match}/**/*.ts', { cwd: ROOT });
+  expect(files.length).toBeGreaterThan(20);
+  const between = files.filter((file) => /from '[./]+\/(?:search|match)\//.test(read(file)));
+  expect(between).toEqual([]);
 });

@@ -6,12 +6,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs
 import path from 'node:path';
 import { pino } from 'pino';
 import {
-  assemble,
+  ACCOUNT_VARIABLES,
+  type AccountOverrides,
+  assembleAccount,
   CHECKS,
-  listen,
-  type Overrides,
+  listenForVisitors,
   stop,
-  VARIABLES,
 } from '#keys/account/assemble.ts';
 import { type MailLoops, startMailLoops } from '#keys/account/mail-worker/mail-loops.ts';
 import type { MailProgress } from '#keys/account/mail-worker/start-mail-worker.ts';
@@ -70,10 +70,10 @@ export type OwnPages = Awaited<ReturnType<typeof openPages>>;
 export async function openPages(
   databaseUrl: string,
   environment: Texts = {},
-  overrides: Overrides = {},
+  overrides: AccountOverrides = {},
 ) {
   const settings = readEnvironment(
-    VARIABLES,
+    ACCOUNT_VARIABLES,
     { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ADMIN_PORT: '0', ...environment },
     CHECKS,
   );
@@ -85,7 +85,7 @@ export async function openPages(
     working = working.then(() => loops?.now());
     return working;
   };
-  const startMails: Overrides['startMails'] = async ({ mail, publicUrl }) => {
+  const startMails: AccountOverrides['startMails'] = async ({ mail, publicUrl }) => {
     const counts = { links: 0, sent: 0, failed: 0 };
     const database = await (overrides.openDatabase ?? openDatabase)(databaseUrl);
     const work = {
@@ -117,14 +117,14 @@ export async function openPages(
       },
     };
   };
-  const parts = await assemble(settings, logger, { startMails, ...overrides });
+  const parts = await assembleAccount(settings, logger, { startMails, ...overrides });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= stop(parts, 0);
     return stopping;
   };
   atEndOfFile(stopOnce);
-  const { account, admin } = await listen(parts, settings);
+  const { account, admin } = await listenForVisitors(parts, settings);
   return {
     /** Without a slash at the end. */
     url: `http://${account}`,

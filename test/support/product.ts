@@ -10,14 +10,14 @@ import { pino } from 'pino';
 import { request } from 'undici';
 import { runGenerator } from '#cli/generate.ts';
 import { runKeys as runKeysCommand } from '#cli/keys.ts';
-import { compose, VARIABLES } from '#cli/proxy.ts';
+import { compose, PROXY_VARIABLES } from '#cli/proxy.ts';
 import { runSnapshot } from '#cli/snapshot.ts';
 import { hashKey, makeKey } from '#lib/format/api-key.ts';
 import { type DecidedState, encodeKeys } from '#lib/format/keys-file.ts';
 import { KEYS_FILE } from '#lib/format/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import type { Invocation } from '#lib/program/invocation.ts';
-import { assemble, type Intervals, type Overrides } from '#proxy/assemble.ts';
+import { assembleProxy, type Intervals, type Overrides } from '#proxy/assemble.ts';
 import { SITE } from '#test/catalogue/make-sample.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { type Log, makeLog } from './log.ts';
@@ -267,10 +267,10 @@ export async function startProxy(
 ): Promise<OwnProxy> {
   const log = makeLog();
   const variables = proxyVariables(snapshotsDir, environment);
-  const settings = readEnvironment(VARIABLES, variables);
+  const settings = readEnvironment(PROXY_VARIABLES, variables);
   const logger = pino({ level: settings.LOG_LEVEL }, log);
   const own = { intervals, ...overrides };
-  const proxy = await assemble(settings, logger, compose(settings), own);
+  const proxy = await assembleProxy(settings, logger, compose(settings), own);
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= proxy.stop(async () => {});

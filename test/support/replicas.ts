@@ -6,7 +6,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { runReplica } from '#cli/replica.ts';
 import type { Catalogue } from '#demo/catalogue/load.ts';
-import type { Depot, Found, WritableDepot } from '#depot/depot.ts';
+import type { Depot, TransferredObject, WritableDepot } from '#depot/depot.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { type PushOptions, push } from '#depot/push.ts';
 import { makeReplica, makeSnapshotPuller, type ReplicaOptions } from '#depot/replica.ts';
@@ -153,10 +153,13 @@ export function makePatientClock() {
 }
 
 /** What a test does to a depot: it may throw, or change the reply. */
-type Fault = (path: string, reply: () => Promise<Found | undefined>) => Promise<Found | undefined>;
+type Fault = (
+  path: string,
+  reply: () => Promise<TransferredObject | undefined>,
+) => Promise<TransferredObject | undefined>;
 
 /** A reply with these bytes. */
-export function replyWith(content: Buffer | string): Found {
+export function replyWith(content: Buffer | string): TransferredObject {
   const bytes = async function* () {
     yield Buffer.from(content);
   };

@@ -2,17 +2,19 @@
  * Checks of a snapshots folder after a fault: the current generation verifies, the run reported the
  * fault, and no files are left behind.
  */
+
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { runGenerator as runGeneratorCommand } from '#cli/generate.ts';
 import type { Catalogue } from '#demo/catalogue/load.ts';
+import { checkFind } from '#find/check.ts';
 import { MANIFEST } from '#lib/format/layout.ts';
 import { contentHash, encodeManifest, makeManifest } from '#lib/format/manifest.ts';
 import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
 import { withoutHistory } from '#lib/generations/history.ts';
-import { verifyAndOpen } from '#lib/generations/verify.ts';
+import { everything, verifyAndOpen } from '#lib/generations/verify.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from './databases.ts';
 import type { Texts } from './processes.ts';
@@ -105,7 +107,9 @@ export function fitManifest(snapshotsDir: string, id: string): string {
 export async function expectCurrentVerifies(snapshotsDir: string): Promise<string> {
   const id = currentId(snapshotsDir);
   if (id === undefined) throw new Error('There is no current generation.');
-  expect((await verifyAndOpen(generationDir(snapshotsDir, id))).manifest.id).toBe(id);
+  expect(
+    (await verifyAndOpen(generationDir(snapshotsDir, id), everything(checkFind))).manifest.id,
+  ).toBe(id);
   return id;
 }
 

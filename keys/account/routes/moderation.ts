@@ -56,8 +56,8 @@ const ACTIONS: Readonly<Record<ReviewAction, Decide>> = {
   revoke: revokeKey,
   limit: changeLimit,
 };
-type Decision = ReviewWithReason & { readonly limit: number };
-type Decide = (database: Database, id: number, decision: Decision) => Promise<void>;
+type ModeratorDecision = ReviewWithReason & { readonly limit: number };
+type Decide = (database: Database, id: number, decision: ModeratorDecision) => Promise<void>;
 
 export function addModerationRoutes(app: App, site: Site): void {
   const { database, defaultLimit, publicUrl } = site;

@@ -25,7 +25,7 @@ export const SITE_KEY_CHECKS: ValueChecks<'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
     if (text !== '' && SITE_JWT_SECRET) {
       throw new Error('and SITE_JWT_SECRET are both set. Keep one of them.');
     }
-    readPublicKeys(text);
+    readSiteKeys(text);
   },
 };
 
@@ -48,7 +48,7 @@ function checkSecret(text: string): void {
  * Reads SITE_JWKS. `jose` picks the fitting key for each JWT, and refuses weak ones.
  * @returns undefined for an empty text
  */
-export function readPublicKeys(text: string): PublicKeys | undefined {
+export function readSiteKeys(text: string): PublicKeys | undefined {
   if (text === '') return undefined;
   if (!isAddress(text)) return readKeysFile(text);
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -1,9 +1,9 @@
 /**
  * Ids of records: unsigned 64-bit integers in columns, and the look-up of a record by its id.
  */
-import { firstIndex } from './arrays.ts';
-import type { ColumnReader } from './columns.ts';
-import type { Lookup } from './numbers.ts';
+import { firstIndex } from '../../columns/arrays.ts';
+import type { ColumnReader } from '../../columns/container.ts';
+import type { Lookup } from '../../columns/numbers.ts';
 
 /** An id as its upper and lower 32 bits. */
 export type Id = readonly [high: number, low: number];

@@ -6,16 +6,19 @@
  * the order of their games, and within a game in the order in which the API lists them. So every list
  * is a range of numbers, and a range of numbers of one platform is a range of bytes of its pack.
  */
+
+import { firstIndex } from '../../columns/arrays.ts';
+import { damaged } from '../../columns/checks.ts';
+import type { ColumnFile, ColumnReader } from '../../columns/container.ts';
+import type { GameNumber, Lookup, Rank } from '../../columns/numbers.ts';
+import { compareText } from '../../columns/postings.ts';
 import { type ContentHash, hashBytes } from '../content-hash.ts';
 import { parseObject, readMembers } from '../json/parse-file.ts';
 import { isCount, isString } from '../json/values.ts';
 import { COVER_INDEX, GAME_INDEX, isSlug, PATH_INDEX, PLATFORMS } from '../layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../pack.ts';
-import { firstIndex } from './arrays.ts';
-import { type ColumnReader, damaged, openColumns } from './columns.ts';
 import { type IdColumns, idColumns } from './ids.ts';
-import type { GameNumber, Lookup, Rank } from './numbers.ts';
-import { compareText } from './search-index.ts';
+import { openIndexFile } from './index-file.ts';
 
 /** A platform. Its number is its index in `platforms.json`. */
 export interface PlatformEntry {
@@ -96,20 +99,18 @@ export function openRecordIndex(contentOf: (name: string) => Uint8Array): Record
     platforms,
     platformBySlug: new Map(platforms.map(({ slug }, number) => [slug, number])),
     games: {
-      ...openGames(contentOf(GAME_INDEX), games),
-      ...openPaths(contentOf(PATH_INDEX), games),
+      ...openGames(openIndexFile(contentOf, GAME_INDEX), games),
+      ...openPaths(openIndexFile(contentOf, PATH_INDEX), games),
     },
-    covers: openCovers(contentOf(COVER_INDEX), covers),
+    covers: openCovers(openIndexFile(contentOf, COVER_INDEX), covers),
   };
 }
 
-function openGames(content: Uint8Array, games: number): GameRecords {
-  const column = openColumns(content, GAME_INDEX);
+function openGames({ column }: ColumnFile, games: number): GameRecords {
   return { ...recordColumns(column, games), firstCover: column('firstCover', 'u32', games + 1) };
 }
 
-function openPaths(content: Uint8Array, games: number): GamePaths {
-  const column = openColumns(content, PATH_INDEX);
+function openPaths({ column }: ColumnFile, games: number): GamePaths {
   const slugStart = column('slugStart', 'u32', games + 1);
   return {
     rank: column('rank', 'u32', games) as GamePaths['rank'],
@@ -121,8 +122,7 @@ function openPaths(content: Uint8Array, games: number): GamePaths {
   };
 }
 
-function openCovers(content: Uint8Array, covers: number): CoverColumns {
-  const column = openColumns(content, COVER_INDEX);
+function openCovers({ column }: ColumnFile, covers: number): CoverColumns {
   return {
     ...recordColumns(column, covers),
     ...idColumns(column, covers),

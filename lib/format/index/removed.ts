@@ -4,8 +4,8 @@
  * JSON with one object per line.
  */
 
+import { damaged } from '../../columns/checks.ts';
 import { isGenerationId, REMOVED, sequenceOf } from '../layout.ts';
-import { damaged } from './columns.ts';
 import { splitId } from './ids.ts';
 
 export type Kind = 'platform' | 'game' | 'cover';

@@ -3,8 +3,9 @@
  * in which it appeared under its path, and of the one in which it last changed. The alternative titles of a game
  * are part of it.
  */
+import { damaged } from '../../columns/checks.ts';
 import { SINCE_INDEX } from '../layout.ts';
-import { damaged, openColumns } from './columns.ts';
+import { openIndexFile } from './index-file.ts';
 import type { RecordIndex } from './record-index.ts';
 
 /** The records of one kind: platforms in the order of their slugs, games and covers in that of their ids. */
@@ -45,7 +46,7 @@ export function openSince(
   contentOf: (name: string) => Uint8Array,
   { platforms, games, covers }: RecordIndex,
 ): Since {
-  const column = openColumns(contentOf(SINCE_INDEX), SINCE_INDEX);
+  const { column } = openIndexFile(contentOf, SINCE_INDEX);
   const open = (name: string, count: number): SinceColumns => ({
     added: column(`${name}.added`, 'u32', count),
     changed: column(`${name}.changed`, 'u32', count),

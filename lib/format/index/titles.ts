@@ -2,9 +2,11 @@
  * The alternative titles of the games, for `include=titles`: for each game that has some, the JSON array
  * that the API sends. Opening the file checks all of its values.
  */
+
+import { firstIndex } from '../../columns/arrays.ts';
+import { checkStarts, damaged } from '../../columns/checks.ts';
 import { TITLE_INDEX } from '../layout.ts';
-import { firstIndex } from './arrays.ts';
-import { checkStarts, damaged, openColumns } from './columns.ts';
+import { openIndexFile } from './index-file.ts';
 
 /** The columns of `index/titles.bin`. */
 export interface TitleColumns {
@@ -22,7 +24,7 @@ export interface TitleColumns {
  * @throws Error that names what is damaged
  */
 export function openTitles(contentOf: (name: string) => Uint8Array, games: number): TitleColumns {
-  const column = openColumns(contentOf(TITLE_INDEX), TITLE_INDEX);
+  const { column } = openIndexFile(contentOf, TITLE_INDEX);
   const game = column('game', 'u32');
   const start = column('start', 'u32', game.length + 1);
   const json = column('json', 'u8');

@@ -11,7 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { sharedZeros } from '../../../lib/format/index/arrays.ts';
+import { sharedZeros } from '../../../lib/columns/arrays.ts';
 import type { LimitsAddress } from '../../../lib/program/environment/limits-url.ts';
 import {
   type Claim,

@@ -2,15 +2,21 @@
  * The route that finds the games of file names, or of ids that other sources have given to them. Each name is
  * a step: the work for one is bounded by a count.
  */
-import { numbersWithId } from '../../../lib/format/match/external-ids.ts';
-import type { Found, Match } from '../../find/match/find-matches.ts';
-import { findName } from '../../find/match/find-name.ts';
-import { type NameReading, readName } from '../../find/match/read-name.ts';
-import { type GamesOfRequest, readGames } from '../../snapshot/game-facts.ts';
+
+import { type Matcher, makeMatcher } from '../../../find/match/find.ts';
+import type { Match } from '../../../find/match/find-matches.ts';
+import type { NameReading } from '../../../find/match/read-name.ts';
+import { readGames } from '../../snapshot/game-facts.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
-import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
+import {
+  MATCH_NAMES,
+  type MatchRequest,
+  matchOf,
+  ParameterError,
+  shownParameter,
+} from '../parameters.ts';
 import { makeJsonResource, makeRoute } from './route.ts';
 
 export const fileMatchRoute = makeRoute(
@@ -23,8 +29,9 @@ export const fileMatchRoute = makeRoute(
       const members = resolveInclude(generation, include);
       const named = request.platforms.flatMap((text) => findPlatform(generation, text));
       const platforms = [...new Set(named)];
-      const games = readGames(generation);
-      const items = yield* matchAll(generation, games, request, platforms);
+      const { match, platformNames } = generation;
+      const matcher = makeMatcher(match, platforms, readGames(generation), platformNames);
+      const items = yield* matchAll(matcher, request);
       const body = matchBody(generation, items, members);
       return makeJsonResource(body, generation.id);
     };
@@ -44,44 +51,17 @@ function findPlatform({ platformNames }: Generation, text: string): readonly num
   const nearest = platformNames.nearest(text).join(', ');
   throw new ParameterError(
     'platform',
-    `There is no platform ${shown(text)}. The nearest are ${nearest}; /platforms lists all, and with include=aliases their other names`,
+    `There is no platform ${shownParameter(text)}. The nearest are ${nearest}; /platforms lists all, and with include=aliases their other names`,
   );
 }
 
-/** @param platforms the numbers of the platforms; all if there are none */
-function* matchAll(
-  { match: index, platformNames }: Generation,
-  games: GamesOfRequest,
-  { names, ids }: MatchRequest,
-  platforms: readonly number[],
-): Generator<void, Item[]> {
-  const onPlatforms = (numbers: readonly number[]) =>
-    numbers.filter((game) => platforms.length === 0 || platforms.includes(games.platform(game)));
-  const byId = (text: string): Match => {
-    const [first, ...others] = onPlatforms(numbersWithId(index.gameIds, text)).map(
-      (game): Found => ({ kind: 'id', game }),
-    );
-    return { found: first, candidates: others.slice(0, 3) };
-  };
-  if (ids !== undefined) return ids.map((name) => ({ name, reading: undefined, ...byId(name) }));
-  const context = {
-    forRegions: games.forRegions,
-    namesPlatform: (name: string) =>
-      platformNames.find(name).some((number) => platforms.includes(number)),
-  };
+function* matchAll(matcher: Matcher, { names, ids }: MatchRequest): Generator<void, Item[]> {
+  if (ids !== undefined)
+    return ids.map((name) => ({ name, reading: undefined, ...matcher.ofId(name) }));
   const items: Item[] = [];
   for (const name of names) {
     if (items.length > 0) yield;
-    let reading = readName(name);
-    let match: Match | undefined =
-      reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
-    if (match?.found === undefined)
-      ({ reading, match } = findName(index, name, reading, platforms, context));
-    // The short names of arcade games, as MAME and its software lists have them.
-    if (match.found === undefined && index.gameIds.entries.length > 0) {
-      const byName = byId(`mame:${reading.title}`);
-      if (byName.found !== undefined) match = byName;
-    }
+    const { reading, match } = matcher.ofName(name);
     items.push({ name, reading, ...match });
   }
   return items;

@@ -1,8 +1,9 @@
 /** The routes of platforms, games and covers: one of them, those of a platform or game, and batches. */
+
+import type { Query } from '../../../find/search/query.ts';
+import type { GameNumber } from '../../../lib/columns/numbers.ts';
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
-import type { GameNumber } from '../../../lib/format/index/numbers.ts';
 import { findGame, findPlatform } from '../../../lib/format/index/record-index.ts';
-import type { Query } from '../../find/search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import {
   batchBody,
@@ -26,7 +27,7 @@ import {
   ParameterError,
   pagingOf,
   searchOf,
-  shown,
+  shownParameter,
   slugsOf,
 } from '../parameters.ts';
 import { makeJsonResource, makeRoute, type PageLinks, plainRoute, type Route } from './route.ts';
@@ -34,7 +35,7 @@ import { makeJsonResource, makeRoute, type PageLinks, plainRoute, type Route } f
 export const platformsRoute = makeRoute('platforms', ['include'], (parameters) => {
   const include = parameters.get('include');
   if (include !== undefined && include !== 'aliases') {
-    throw new ParameterError('include', `include has ${shown(include)}. Allowed: aliases`);
+    throw new ParameterError('include', `include has ${shownParameter(include)}. Allowed: aliases`);
   }
   return (generation) => {
     const { platforms, id } = generation;

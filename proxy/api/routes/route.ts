@@ -2,14 +2,15 @@
  * What a route is: how it reads its parameters, how it finds its resource in a generation, and the header
  * fields of a resource.
  */
+
+import type { Step } from '../../../find/search/query.ts';
 import { hexOf } from '../../../lib/format/content-hash.ts';
 import { totalPages } from '../../../lib/format/pack.ts';
-import type { Step } from '../../find/search/query.ts';
 import { BASE } from '../../http/request.ts';
 import { makeResource, type Resource } from '../../http/resource.ts';
 import { headerLines, JSON_TYPE } from '../../http/response.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import type { Page } from '../bodies.ts';
+import type { PageOfList } from '../bodies.ts';
 import { PAGING_NAMES, type QueryParameters, readParameters } from '../parameters.ts';
 
 export const ROUTES = [
@@ -124,7 +125,7 @@ const LONGEST_LINK = 4096;
 export type PageLinks = (
   path: string,
   parameters: QueryParameters,
-  page: Page,
+  page: PageOfList,
 ) => string | undefined;
 
 /** @param publicUrl the address at which clients reach the proxy; '' for links without a host */

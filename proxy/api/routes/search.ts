@@ -1,6 +1,6 @@
 /** The route of searches. */
 
-import type { FacetName, Query } from '../../find/search/query.ts';
+import type { FacetName, Query } from '../../../find/search/query.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';

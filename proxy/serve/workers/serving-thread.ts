@@ -32,7 +32,7 @@ import type { StoredFiles } from '../../snapshot/stored-files.ts';
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
 
-export const VARIABLES = [
+export const SERVING_VARIABLES = [
   'HOST',
   'PORT',
   'PROXY_THREADS',
@@ -47,7 +47,7 @@ export const VARIABLES = [
   'SNAPSHOT_DOWNLOADS',
   'LOG_LEVEL',
 ] as const;
-export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
+export type ProxyEnvironment = Environment<(typeof SERVING_VARIABLES)[number]>;
 
 /** Makes what a thread serves outside the base path of the API. */
 export type MakeSite = (parts: SiteParts) => SiteHandler;

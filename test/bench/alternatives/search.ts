@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { MOST_WORDS, wordsOf } from '../../../lib/format/index/words.ts';
+import { MOST_WORDS, wordsOf } from '../../../find/text/words.ts';
 import type { Game } from '../prepare.ts';
 
 interface Query {

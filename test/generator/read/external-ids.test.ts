@@ -1,8 +1,10 @@
 /** Ids of other sources: which rows are left out, and under which spelling a generation has them. */
+
 import { expect, test } from 'vitest';
 import { checkIds, type OptionalRows } from '#generator/read/optional-tables.ts';
 import { Report } from '#generator/report/report.ts';
-import { at, type PlatformNumber } from '#generator/rows/numbers.ts';
+import type { PlatformNumber } from '#generator/rows/numbers.ts';
+import { at } from '#lib/columns/numbers.ts';
 import { textOfId } from '#lib/format/index/ids.ts';
 
 const PUBLISHED = new Set(['1', '2', '9223372036854775807']);

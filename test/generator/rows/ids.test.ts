@@ -1,8 +1,8 @@
 /** Columns of ascending ids, and the search for the row of an id. */
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { columnOf } from '#generator/rows/columns.ts';
 import { findId } from '#generator/rows/ids.ts';
+import { columnOf } from '#lib/columns/columns.ts';
 import type { Id } from '#lib/format/index/ids.ts';
 
 const random = makeRandom(7);

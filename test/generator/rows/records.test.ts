@@ -1,11 +1,13 @@
 /** The JSON of records, from the values of rows. */
+
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { fileValues, gameValues } from '#generator/read/row-values.ts';
 import type { Rows } from '#generator/rows/catalogue.ts';
-import { at, type GameRow } from '#generator/rows/numbers.ts';
-import { Records, slugOf, titleOf } from '#generator/rows/records.ts';
+import type { GameRow } from '#generator/rows/numbers.ts';
+import { RecordWriter, slugOf, titleOf } from '#generator/rows/records.ts';
 import { RowTexts } from '#generator/rows/texts.ts';
+import { at } from '#lib/columns/numbers.ts';
 import type { Value } from '#lib/database/database.ts';
 import { titleOfRecord } from '#lib/format/pack.ts';
 
@@ -20,10 +22,10 @@ const GAMES = 3000;
 const texts = new RowTexts<GameRow>(GAMES);
 const rows = {
   games: { texts, platform: new Uint32Array(GAMES) },
-  covers: { regions: [], types: [] },
+  covers: { values: { region: { texts: [] }, type: { texts: [] } } },
 } as unknown as Rows;
 const settings = { site_url: 'https://a"b', site_language: 'en', files_url: 'https://f"' };
-const records = new Records(settings, [{ slug: 'nes', name: 'NES' }], rows);
+const records = new RecordWriter(settings, [{ slug: 'nes', name: 'NES' }], rows);
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
   /** @returns the record of a game, and its slug and title */

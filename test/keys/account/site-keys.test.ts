@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CHECKS } from '#keys/account/assemble.ts';
-import { readPublicKeys } from '#keys/account/visitors/site-keys.ts';
+import { readSiteKeys } from '#keys/account/visitors/site-keys.ts';
 import { ConfigurationError, readEnvironment } from '#lib/program/environment/environment.ts';
 import type { VariableName } from '#lib/program/environment/variables.ts';
 import { makeFolder } from '#test/support/product.ts';
@@ -52,7 +52,7 @@ describe('SITE_JWT_SECRET', () => {
       SITE_JWT_SECRET: '',
       SITE_JWKS: '',
     });
-    expect(readPublicKeys('')).toBe(undefined);
+    expect(readSiteKeys('')).toBe(undefined);
   });
 
   const existing = path.join(folder, 'site-keys-of-the-catalogue-without-an-ending');
@@ -87,12 +87,12 @@ describe('SITE_JWKS', () => {
       publicJwk('rsa', { modulusLength: 2048 }),
     ];
     const others = [{ kty: 'oct', k: 'AAAA' }, { kty: 'unheard of' }, null, 7];
-    expect(readPublicKeys(fileWith({ keys: [...others, ...usable] }))).toEqual({ keys: usable });
+    expect(readSiteKeys(fileWith({ keys: [...others, ...usable] }))).toEqual({ keys: usable });
   });
 
   test('is an https address', () => {
     const address = 'https://covers.example:8443/jwks.json?of=catalogue';
-    expect(readPublicKeys(address)).toEqual({ url: new URL(address) });
+    expect(readSiteKeys(address)).toEqual({ url: new URL(address) });
   });
 
   const folderOfKeys = path.join(folder, 'keys');

@@ -1,4 +1,4 @@
-/** Compares lib/format/README.md with a golden generation: its files, and the columns of its index files. */
+/** Compares the specification with a golden generation: its files, and the columns of its index files. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,9 @@ import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { makeFolder, ROOT } from '#test/support/product.ts';
 
 const GENERATION = path.join(ROOT, 'test/fixtures/golden/current');
-const readme = readFileSync(path.join(ROOT, 'lib/format/README.md'), 'utf8');
+const [readme = '', ofFind = ''] = ['lib/format', 'find'].map((folder) =>
+  readFileSync(path.join(ROOT, folder, 'README.md'), 'utf8'),
+);
 const files = fastGlob.sync('**/*', { cwd: GENERATION }).toSorted();
 
 test('a generation has the files in the table, and no others', () => {
@@ -28,7 +30,8 @@ test.each(files.filter((file) => file.endsWith('.bin')))(
     const directory = JSON.parse(bytes.subarray(16, 16 + bytes.readUInt32LE(12)).toString());
     // The text before the table describes the columns of postings, whose names have a dot.
     const found = Object.keys(directory).filter((name) => !name.includes('.'));
-    const [, section = ''] = readme.split(`\n### \`${file}\`\n`);
+    const [, after = ''] = `${readme}${ofFind}`.split(`\n### \`${file}\`\n`);
+    const [section = ''] = after.split('\n#');
     const [, rows = ''] = section.split('\n| column | type | entries | meaning |\n');
     const listed = [...rows.slice(0, rows.indexOf('\n\n')).matchAll(/^\| `(\w+)` \| `(\w+)` \|/gm)];
     expect(listed.map(([, name]) => name)).toEqual(found);

@@ -3,15 +3,17 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { makeTurns } from '#proxy/api/turns.ts';
 
-/** Turns of works that note each step, such as "a1". */
-function start() {
-  const takeTurns = makeTurns<string>();
+/** Turns of works that note each step, such as "a1", and take so many milliseconds for each. */
+function start(milliseconds = 1) {
+  let time = 0;
+  const takeTurns = makeTurns<string>(() => time);
   const steps: string[] = [];
   const take = (name: string, count: number, key: unknown = name, isLeft = false) => {
     const socket = { destroyed: isLeft, remoteAddress: '', readableEnded: false };
     function* work() {
       for (let at = 1; at <= count; at++) {
         steps.push(`${name}${at}`);
+        time += milliseconds;
         if (at < count) yield;
       }
       return name;
@@ -21,7 +23,7 @@ function start() {
   return { take, steps };
 }
 
-test('a single step is done at once, unless a turn was just taken', async () => {
+test('a single step is done at once, unless the turn is over', async () => {
   const { take, steps } = start();
   expect(take('a', 1).result).toBe('a');
   const { result } = take('b', 1);
@@ -31,7 +33,17 @@ test('a single step is done at once, unless a turn was just taken', async () => 
   expect(take('c', 1).result).toBe('c');
 });
 
-test('between two steps, the thread does what has arrived', async () => {
+test('short steps share a turn, also of works that wait', async () => {
+  const { take, steps } = start(0.5);
+  expect([take('a', 1).result, take('b', 1).result]).toEqual(['a', 'b']);
+  const waiting = ['c', 'd', 'e'].map((name) => take(name, 1).result);
+  expect(steps).toEqual(['a1', 'b1']);
+  await nextRound();
+  expect(steps).toEqual(['a1', 'b1', 'c1', 'd1']);
+  expect(await Promise.all(waiting)).toEqual(['c', 'd', 'e']);
+});
+
+test('between two turns, the thread does what has arrived', async () => {
   const { take, steps } = start();
   const { result } = take('a', 3);
   for (let round = 1; round <= 2; round++) {
@@ -70,7 +82,7 @@ test('a bounded number of works of a key waits, and clients that have left do no
 });
 
 test('work that fails ends, and the next one is done', async () => {
-  const takeTurns = makeTurns<string>();
+  const takeTurns = makeTurns<string>(() => 0);
   function* twoSteps() {
     yield;
     return 'done';

@@ -1,6 +1,6 @@
 /** The examples in openapi.yaml, those of searches too, are what the proxy sends for the sample. */
 import { describe, expect, test } from 'vitest';
-import { SORTS } from '#proxy/find/search/query.ts';
+import { SORTS } from '#find/search/query.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from '#test/support/databases.ts';
 import { checkContract, type JsonObject, readContract } from '#test/support/openapi.ts';

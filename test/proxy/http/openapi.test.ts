@@ -1,7 +1,10 @@
 /** openapi.yaml is valid and complete, and its examples fit. */
+
 import { join } from 'node:path';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
+import { FACETS } from '#find/search/query.ts';
+import { SEARCH_PARAMETERS } from '#proxy/api/routes/search.ts';
 import {
   checkContract,
   type JsonObject,
@@ -121,13 +124,25 @@ describe('the contract', () => {
     }
   });
 
+  test('has the parameters of a search that are read, and the facets that are counted', () => {
+    const { get } = new Map(paths).get('/search') as JsonObject;
+    const entries = ((get as JsonObject).parameters as JsonObject[]).map((entry) =>
+      resolve(contract, entry),
+    );
+    const inQuery = entries.filter((entry) => entry.in === 'query').map(({ name }) => name);
+    expect(inQuery.toSorted()).toEqual([...SEARCH_PARAMETERS].toSorted());
+    const { schema } = entries.find(({ name }) => name === 'facets') as JsonObject;
+    expect(((schema as JsonObject).items as JsonObject).enum).toEqual(FACETS);
+    expect(Object.keys(components.schemas?.Facets?.properties as JsonObject)).toEqual(FACETS);
+  });
+
   test('requires every member of every object and allows no others, except what a request asks for', () => {
     const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
       Error: ['parameter'],
       Game: ['cover', 'covers', 'titles'],
       Platform: ['aliases'],
       SearchPage: ['facets'],
-      Facets: ['platform', 'region', 'type', 'genre', 'year'],
+      Facets: FACETS,
     };
     let objects = 0;
     const visit = (schema: JsonObject, at: string): void => {

@@ -4,6 +4,7 @@ import { closeSync, copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import { checkFind } from '#find/check.ts';
 import type { Writer } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { findGame } from '#lib/format/index/record-index.ts';
@@ -132,7 +133,7 @@ export async function makeHistory(seed: number, generations = 6) {
   const states = new Map<string, State>();
   const rollback = async () => {
     const ids = idsOnDisk(dir).filter((id) => id !== currentId(dir));
-    await rollbackTo(dir, random.pick(ids), { withTakenDown: true, warn() {} });
+    await rollbackTo(dir, random.pick(ids), { withTakenDown: true, warn() {}, checkFind });
   };
   const restore = async () => {
     await database.close();

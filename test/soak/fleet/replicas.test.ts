@@ -7,9 +7,10 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
+import { checkFind } from '#find/check.ts';
 import { sequenceOf } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
-import { verifyAndOpen } from '#lib/generations/verify.ts';
+import { everything, verifyAndOpen } from '#lib/generations/verify.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { printFigure, rounds } from '#test/soak/rounds.ts';
 import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
@@ -88,7 +89,8 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
       if (now === undefined) {
         expect(before).toBeUndefined();
         // The kill may come after the first generation got its name, and before it became current.
-        for (const id of idsOnDisk(to)) await verifyAndOpen(generationDir(to, id));
+        for (const id of idsOnDisk(to))
+          await verifyAndOpen(generationDir(to, id), everything(checkFind));
         figures.during++;
         continue;
       }

@@ -9,10 +9,7 @@ import { getOrAdd } from '#lib/program/get-or-add.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeLoaded } from '#test/catalogue/snapshots.ts';
-import {
-  type ReferenceGame,
-  referenceGames,
-} from '#test/soak/proxy/find/search/reference/games.ts';
+import { type ReferenceGame, referenceGames } from '#test/soak/find/search/reference/games.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
 import {
   generatorVariables,

@@ -5,7 +5,7 @@
  */
 import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { StoredColumn } from '#lib/format/index/columns.ts';
+import type { StoredColumn } from '#lib/columns/container.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { makeFindRoute } from '#proxy/api/routes/find-route.ts';

@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
-import { encodeColumns, type StoredColumn, viewColumns } from '#lib/format/index/columns.ts';
-import { generationId, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
+import { encodeColumns, type StoredColumn, viewColumns } from '#lib/columns/container.ts';
+import { FORMAT_VERSION, generationId, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -29,7 +29,7 @@ type Change = (file: Uint8Array, random: Random) => Uint8Array;
 
 const aligned = (bytes: Uint8Array) => new Uint8Array(bytes);
 const encode = (columns: Record<string, StoredColumn>) =>
-  aligned(Buffer.concat([...encodeColumns(columns)]));
+  aligned(Buffer.concat([...encodeColumns(columns, FORMAT_VERSION)]));
 
 /** A number that often causes errors, or one near the original. */
 function oddNumber(random: Random, before: number, count: number): number {
@@ -61,13 +61,13 @@ function changeValues(column: StoredColumn, random: Random): void {
 }
 
 const changeColumnValues: Change = (file, random) => {
-  const columns = viewColumns(file, 'columns');
+  const columns = viewColumns(file, 'columns', FORMAT_VERSION);
   changeValues(columns[random.pick(Object.keys(columns))], random);
   return file;
 };
 
 const changeColumnLength: Change = (file, random) => {
-  const columns = { ...viewColumns(file, 'columns') };
+  const columns = { ...viewColumns(file, 'columns', FORMAT_VERSION) };
   const name = random.pick(Object.keys(columns));
   const column = columns[name];
   const length = Math.max(

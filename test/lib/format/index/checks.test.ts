@@ -1,20 +1,17 @@
 /** A wrong value of an index that a reader relies on is refused by the name of its file. */
+
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { checkFilters, checkRecordIndex, checkWords } from '#lib/format/index/checks.ts';
-import type { StoredColumn } from '#lib/format/index/columns.ts';
+import { checkRecordIndex } from '#lib/format/index/checks.ts';
 import { openRecordIndex, type RecordIndex } from '#lib/format/index/record-index.ts';
-import { openSearchIndex } from '#lib/format/index/search-index.ts';
 import { CURRENT, PLATFORMS } from '#lib/format/layout.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
-import { add, swap } from './index-columns.ts';
+import { add, swap } from '../../columns/index-columns.ts';
 
 type Sizes = Map<string, number | undefined>;
 type RecordChange = (index: RecordIndex, sizes: Sizes) => void;
-/** Of the columns of both files of the search index, such as "words.entries". */
-type SearchChange = (columns: Readonly<Record<string, StoredColumn>>) => void;
 
 // The last two platforms have one game and none.
 const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 90, seed: 5, platforms: 5 }));
@@ -37,31 +34,14 @@ function checkRecords(change: RecordChange, body = read(PLATFORMS).toString()): 
   );
 }
 
-/** Opens and checks the search index after a change to its columns. */
-function checkSearch(change: SearchChange): void {
-  const index = openSearchIndex(copy, 90);
-  const columns: Record<string, StoredColumn> = {};
-  for (const [name, value] of Object.entries(index)) {
-    if (ArrayBuffer.isView(value)) columns[name] = value as StoredColumn;
-    else if (typeof value === 'object') {
-      for (const [part, column] of Object.entries(value))
-        columns[`${name}.${part}`] = column as StoredColumn;
-    }
-  }
-  change(columns);
-  checkFilters(index);
-  checkWords(index);
-}
-
 const largest = () => platforms.toSorted((a, b) => b.games - a.games)[0];
 const emptyPack = () => `games/${platforms.find(({ games }) => games === 0)?.slug}.json`;
 const last = () => largest().firstGame + largest().games - 1;
 const pack = (kind: string) => `${kind}/${largest().slug}.json`;
 const longer = () => statSync(path.join(dir, pack('games'))).size + 1;
 
-test('indexes that a generator made pass', () => {
+test('an index that a generator made passes', () => {
   expect(() => checkRecords(() => {})).not.toThrow();
-  expect(() => checkSearch(() => {})).not.toThrow();
 });
 
 test.each<[string, (body: string) => string, RegExp]>([
@@ -155,56 +135,4 @@ test.each<[string, RegExp, RecordChange]>([
     /^(?:index\/\w+\.bin|platforms\.json) is damaged: .*\.$/,
   );
   expect(() => checkRecords(change)).toThrow(fault);
-});
-
-const NOT_LISTED = /"words" does not list a variant for each of its words/;
-const NOT_THERE = /"words" lists a word for a variant without it/;
-const WRONG_FURTHER = /the ranks of "rankOfFurther" do not ascend below 90/;
-const WRONG_SLUGS = /"slugVariants" does not ascend from 90 to \d+/;
-const WRONG_ORDER = /"variantsByWords" does not hold every variant once, in order/;
-
-test.each<[string, RegExp, SearchChange]>([
-  ['texts from 1 on', /"words\.textStart" does not/, (of) => add(of['words.textStart'], 0, 1)],
-  ['texts that fall', /"genres\.textStart" does/, (of) => add(of['genres.textStart'], 1, 9_999)],
-  ['ranks that fall', /"types\.entriesStart"/, (of) => add(of['types.entriesStart'], 1, 9_999)],
-  // An empty text can only be the first.
-  ['a text twice', /texts of "words" do not/, (of) => of['words.textStart'].copyWithin(2, 1, 2)],
-  ['texts out of order', /texts of "words" do not/, (of) => of['words.text'].fill(0xffff, 0, 1)],
-  ['a rank of no game', /"regions" do .* below 90/, (of) => of['regions.entries'].fill(90, -1)],
-  ['a rank twice', /"types" do not ascend/, (of) => of['types.entries'].copyWithin(1, 0, 1)],
-  ['a word of no variant', /"words" do .* below \d+/, (of) => of['words.entries'].fill(1e6, -1)],
-  [
-    'an ending of no variant',
-    /"endings" do not ascend/,
-    (of) => of['endings.entries'].fill(1e6, -1),
-  ],
-  ['a variant that is not listed', NOT_LISTED, (of) => add(of['words.entries'], 0, 1)],
-  ['another word in a variant', NOT_LISTED, (of) => add(of['variants.words'], 0, 1)],
-  ['a word of no number', NOT_LISTED, (of) => of['variants.words'].fill(2 ** 32 - 1, 0, 1)],
-  [
-    'a word of no variant that has it',
-    NOT_THERE,
-    (of) => {
-      const at = of['variants.words'].findIndex((word, index, words) => {
-        const last = of['words.entries'][of['words.entriesStart'][word + 1] - 1];
-        return of['variants.start'][last] === index - 1 && words[index - 1] !== word;
-      });
-      of['variants.words'].copyWithin(at, at - 1, at);
-    },
-  ],
-  ['variants from 1 on', /"variants\.start" does not/, (of) => add(of['variants.start'], 0, 1)],
-  ['variants that fall', /"variants\.start" does/, (of) => add(of['variants.start'], 1, 9_999)],
-  ['a further variant of no game', WRONG_FURTHER, (of) => of.rankOfFurther.fill(90, -1)],
-  ['further variants out of order', WRONG_FURTHER, (of) => swap(of.rankOfFurther, 0, 1)],
-  ['a first variant as that of a slug', WRONG_SLUGS, (of) => of.slugVariants.fill(89, 0, 1)],
-  ['a slug of no variant', WRONG_SLUGS, (of) => of.slugVariants.fill(0xffff_ffff, -1)],
-  ['slugs out of order', WRONG_SLUGS, (of) => swap(of.slugVariants, 0, 1)],
-  ['variants out of order', WRONG_ORDER, (of) => swap(of.variantsByWords, 0, 1)],
-  ['a variant twice', WRONG_ORDER, (of) => of.variantsByWords.copyWithin(1, 0, 1)],
-  ['a variant of no number', WRONG_ORDER, (of) => of.variantsByWords.fill(2 ** 32 - 1, -1)],
-  ['a year twice', /its years do not ascend/, (of) => of.years.copyWithin(1, 0, 1)],
-  ['a year of no number', /a year that does not exist/, (of) => of.yearOfRank.fill(65_535, 0, 1)],
-])('a search index with %s is refused', (_, fault, change) => {
-  expect(() => checkSearch(change)).toThrow(/^index\/(?:words|filters)\.bin is damaged: .*\.$/);
-  expect(() => checkSearch(change)).toThrow(fault);
 });

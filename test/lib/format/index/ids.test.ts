@@ -1,7 +1,7 @@
 /** Look-ups by id and the binary searches behind them, compared with plain scans. */
 import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
-import { firstIndex, firstIndexNear } from '#lib/format/index/arrays.ts';
+import { firstIndex, firstIndexNear } from '#lib/columns/arrays.ts';
 import { findById, splitId } from '#lib/format/index/ids.ts';
 
 const random = makeRandom(31);

@@ -5,7 +5,12 @@ import { hashBytes } from '#lib/format/content-hash.ts';
 import { findById, splitId } from '#lib/format/index/ids.ts';
 import { findGame, gameSlug, openRecordIndex, platformOf } from '#lib/format/index/record-index.ts';
 import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORMS } from '#lib/format/layout.ts';
-import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
+import {
+  encodeFile,
+  type NamedColumns,
+  startsOf,
+  wrongColumns,
+} from '../../columns/index-columns.ts';
 
 describe('the index of records', () => {
   const random = makeRandom(1);

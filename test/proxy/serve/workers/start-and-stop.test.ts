@@ -7,13 +7,13 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
-import { compose, VARIABLES } from '#cli/proxy.ts';
+import { compose, PROXY_VARIABLES } from '#cli/proxy.ts';
 import { KEYS_FILE } from '#lib/format/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { closeServer } from '#lib/program/listen.ts';
-import { assemble } from '#proxy/assemble.ts';
+import { assembleProxy } from '#proxy/assemble.ts';
 import { HttpServer } from '#proxy/http/server.ts';
-import { VARIABLES as PROXY_VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
+import { SERVING_VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
   makeFolder,
@@ -79,9 +79,9 @@ test('SIGHUP does not end a proxy that starts', async () => {
 
 test('a proxy without a site serves the API, and nothing else', async () => {
   const variables = { SNAPSHOTS_DIR: await makeSampleSnapshots([key]), PORT: '0', ADMIN_PORT: '0' };
-  const settings = readEnvironment(PROXY_VARIABLES, variables);
+  const settings = readEnvironment(SERVING_VARIABLES, variables);
   const composition = { startWorker: vi.fn() };
-  const proxy = await assemble(settings, silent, composition, { intervals: NEVER });
+  const proxy = await assembleProxy(settings, silent, composition, { intervals: NEVER });
   const { api } = await proxy.start();
   const get = async (path: string) =>
     (await send(`http://${api}${path}`, { headers: { 'x-api-key': key.key } })).status;
@@ -91,8 +91,8 @@ test('a proxy without a site serves the API, and nothing else', async () => {
 
 test('a proxy that stops is not ready, but answers new connections until load balancers had time to notice', async () => {
   const variables = { SNAPSHOTS_DIR: await makeSampleSnapshots([key]), PORT: '0', ADMIN_PORT: '0' };
-  const settings = readEnvironment(VARIABLES, variables);
-  const proxy = await assemble(settings, silent, compose(settings), { intervals: NEVER });
+  const settings = readEnvironment(PROXY_VARIABLES, variables);
+  const proxy = await assembleProxy(settings, silent, compose(settings), { intervals: NEVER });
   const { api, admin } = await proxy.start();
   const port = Number(api.split(':').at(-1));
   const url = `http://${api}/api/v1/stats`;

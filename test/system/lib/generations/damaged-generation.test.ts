@@ -17,6 +17,7 @@ import {
 import path from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { checkFind } from '#find/check.ts';
 import { FORMAT_VERSION, GENERATIONS, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import {
   encodeManifest,
@@ -25,7 +26,7 @@ import {
   parseManifest,
 } from '#lib/format/manifest.ts';
 import { idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
-import { verifyAndOpen } from '#lib/generations/verify.ts';
+import { everything, verifyAndOpen } from '#lib/generations/verify.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { Snapshots } from '#proxy/snapshot/snapshots.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
@@ -122,7 +123,7 @@ test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
       const manifest = readFileSync(path.join(newerDir, MANIFEST));
       const digit = (manifest.indexOf('"games": 2') + 9.5) / manifest.length;
       DAMAGE[kind](path.join(newerDir, file), file === MANIFEST ? digit : MIDDLE);
-      await expect(verifyAndOpen(newerDir), file).rejects.toThrow();
+      await expect(verifyAndOpen(newerDir, everything(checkFind)), file).rejects.toThrow();
       pointTo(newer);
       await snapshots.refresh();
       expect(snapshots.current()?.id, file).toBe(older);

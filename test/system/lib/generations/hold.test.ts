@@ -20,7 +20,7 @@ import { holdFile, LONGEST_REASON } from '#lib/format/hold-file.ts';
 import { LARGEST_JSON_FILE } from '#lib/format/json/parse-file.ts';
 import { HOLD_FILE } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
-import { withLock } from '#lib/generations/lock.ts';
+import { withRunLock } from '#lib/generations/lock.ts';
 import { KEPT_GENERATIONS } from '#lib/generations/prune.ts';
 import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
 import { disturbed, noSpace } from '#test/lib/generations/disk.ts';
@@ -136,7 +136,7 @@ describe('hold', () => {
   test('waits for a run under way, and holds what that published at the last moment', async () => {
     const [stdout, stderr] = [makeLog(), makeLog()];
     const variables = () => ({ SNAPSHOTS_DIR: dir });
-    const holding = await withLock(dir, async () => {
+    const holding = await withRunLock(dir, async () => {
       const code = runSnapshot({ words: ['hold'], variables, stdout, stderr });
       await stderr.logged('Waiting for the run that is under way to end');
       expect(existsSync(holdPath())).toBe(true);

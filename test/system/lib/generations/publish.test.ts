@@ -5,9 +5,10 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { checkFind } from '#find/check.ts';
 import { GENERATIONS, sequenceOf } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
-import { LockedError, withLock } from '#lib/generations/lock.ts';
+import { LockedError, withRunLock } from '#lib/generations/lock.ts';
 import { KEPT_GENERATIONS, prune } from '#lib/generations/prune.ts';
 import { rollbackTo } from '#lib/generations/rollback.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
@@ -27,7 +28,7 @@ import {
 } from '#test/support/wholeness.ts';
 
 /** How a rollback is done here. */
-const HOW = { withTakenDown: true, warn() {} };
+const HOW = { withTakenDown: true, warn() {}, checkFind };
 
 test('a run that cannot export the keys reports it, and that its generation is current', async () => {
   const { database, snapshotsDir: dir } = await makePublished();
@@ -82,7 +83,7 @@ describe('only one program writes at a time', () => {
   test('a rollback and a prune are refused while another program writes', async () => {
     const dir = await makeSampleSnapshots();
     const id = currentId(dir) as string;
-    await withLock(dir, async () => {
+    await withRunLock(dir, async () => {
       await expect(rollbackTo(dir, id, HOW)).rejects.toThrow(LockedError);
       await expect(prune(dir, 1)).rejects.toThrow(String(process.pid));
     });

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runGenerator } from '#cli/generate.ts';
 import { runSnapshot } from '#cli/snapshot.ts';
-import { VARIABLES as ACCOUNT_VARIABLES } from '#keys/account/assemble.ts';
+import { ACCOUNT_VARIABLES } from '#keys/account/assemble.ts';
 import { MAIL_CHECKS } from '#keys/mail/mailer.ts';
 import { inspectEnvironment } from '#lib/program/environment/environment.ts';
 import { checkReadableFolder, checkWritableFolder } from '#lib/program/folders.ts';

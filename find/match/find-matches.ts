@@ -1,0 +1,136 @@
+/**
+ * Finds the game that a file name means, among the games of some platforms. What the index finds by hashes is
+ * compared with the titles themselves.
+ *
+ * Invariant: what was found by then counts only if the budget was not spent before all games were compared.
+ */
+
+import { type GameTitles, overlap, type TitlesOfPlatforms, withKeys } from './catalogue.ts';
+import { findNear } from './find-near.ts';
+import { findParts } from './find-parts.ts';
+import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
+import { hashWords } from './open.ts';
+import type { NameReading } from './read-name.ts';
+
+/** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
+type MatchKind = 'id' | 'exact' | 'same' | 'near' | 'part';
+
+export interface MatchedGame {
+  readonly kind: MatchKind;
+  /** The number of the game. */
+  readonly game: number;
+}
+
+export interface Match {
+  /** The game that the name means, if it is certain enough. */
+  readonly found: MatchedGame | undefined;
+  /** Other games that it may mean, the likeliest first, each once. */
+  readonly candidates: readonly MatchedGame[];
+}
+
+/** What is known of games besides the index. */
+export interface GameFacts extends GameTitles {
+  releaseYear(game: number): number | null;
+  /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
+  frontRank(game: number): 0 | 1 | 2;
+}
+
+export const MOST_CANDIDATES = 3;
+/** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
+const TWO_DIGITS = /^\d\d$/;
+
+export function findMatches(
+  catalogue: TitlesOfPlatforms,
+  { titles, withTags, isHack, isGuess }: NameReading,
+  facts: GameFacts,
+): Match {
+  const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
+  const seen = new Map<number, MatchKind>();
+  const note = (games: readonly number[], kind: MatchKind) => {
+    for (const game of games) if (!seen.has(game)) seen.set(game, kind);
+  };
+  const result = (game?: number, kind: MatchKind = 'part'): Match => {
+    const others = [...seen].flatMap(([other, of]) =>
+      other === game ? [] : [{ kind: of, game: other }],
+    );
+    const found = game === undefined ? undefined : { kind, game };
+    return { found, candidates: others.slice(0, MOST_CANDIDATES) };
+  };
+  for (const title of new Set([...withTags, ...titles])) {
+    const games = gamesLike(title);
+    if (budget.isSpent) return result();
+    if (games.length === 0) continue;
+    const { exact: wanted } = exactFormsOf(title);
+    // "Agent (USA)" is not "Agent U.S.A.".
+    const isLike = titles.includes(title) ? () => true : hasBrackets;
+    const forms = games.map((game) => {
+      const all = budget.isSpent ? [] : titlesOf(game);
+      return budget.spend(all.length) ? all.filter(isLike).map(exactFormsOf) : [];
+    });
+    if (budget.isSpent) return result();
+    const exact = games.filter((_, at) => forms[at].some((of) => of.exact === wanted));
+    const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
+    note(inOrder(exact, title, facts), 'exact');
+    note(inOrder(half, title, facts), 'exact');
+    const [first] = seen.keys();
+    if (first !== undefined) return result(first, 'exact');
+  }
+  for (const title of new Set([...titles, ...withTags])) {
+    if (TWO_DIGITS.test(wantedBy(title).loose[0] ?? '')) continue;
+    // "レコラヴ (USA)" is not "U.S.A.".
+    const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
+    const [loose, lists] = [
+      wantedBy(title).loose.slice(0, most),
+      wantedBy(title).lists.slice(0, most),
+    ];
+    const compared = (game: number) => {
+      const forms = budget.isSpent ? [] : looseOf(game);
+      return budget.spend(forms.length) ? forms : [];
+    };
+    let same = gamesLike(title).filter((game) =>
+      compared(game).some((of) => overlap(of.loose, loose)),
+    );
+    if (same.length === 0)
+      same = withKeys(catalogue, 'words', lists.map(hashWords)).filter((game) =>
+        compared(game).some((of) =>
+          of.lists.some((list) => lists.some((words) => haveSameWords(list, words))),
+        ),
+      );
+    if (budget.isSpent) return result();
+    note(inOrder(same, title, facts), 'same');
+    if (same.length === 1) return result(same[0], 'same');
+  }
+  if (seen.size === 0 && !isGuess) {
+    const near = findNear(catalogue, titles.map(wantedBy));
+    if (budget.isSpent) return result();
+    note(near, 'near');
+    if (near.length === 1) return result(near[0], 'near');
+  }
+  if (seen.size < MOST_CANDIDATES) {
+    const { sure, games } = findParts(
+      catalogue,
+      titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
+      isGuess,
+    );
+    if (budget.isSpent) return result();
+    if (seen.size === 0 && sure !== undefined && !isHack) return result(sure, 'near');
+    note(games, 'part');
+  }
+  return result();
+}
+
+function hasBrackets(title: string): boolean {
+  return /[([{]/.test(title);
+}
+
+/** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */
+function inOrder(games: number[], title: string, facts: GameFacts): number[] {
+  if (games.length < 2) return games;
+  const isSpelt = (game: number) => facts.titles(game)[0] === title;
+  return games.sort(
+    (a, b) =>
+      facts.frontRank(a) - facts.frontRank(b) ||
+      Number(isSpelt(b)) - Number(isSpelt(a)) ||
+      (facts.slug(a) < facts.slug(b) ? -1 : 1),
+  );
+}

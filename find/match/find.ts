@@ -1,0 +1,182 @@
+/**
+ * Finds the game that a file name means: by what the name says, and only without success by what else it may
+ * mean. A guess counts only if it leaves exactly one game.
+ *
+ * Invariant: whatever the name is, the work for it is bounded by a count.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { numbersWithId } from '../names/external-ids.ts';
+import type { PlatformNames } from '../names/platform-names.ts';
+import { wordsOf } from '../text/words.ts';
+import { Budget, COST } from './budget.ts';
+import { makeCatalogue, type TitlesOfPlatforms } from './catalogue.ts';
+import {
+  findMatches,
+  type GameFacts,
+  type Match,
+  type MatchedGame,
+  MOST_CANDIDATES,
+} from './find-matches.ts';
+import { guessNames, splitExtension } from './guess-names.ts';
+import type { MatchIndex } from './open.ts';
+import { type NameReading, readName } from './read-name.ts';
+
+/** Names have the years of later releases, but one that is further away is that of another game. */
+const MOST_YEARS_APART = 5;
+/** As in `Title.part1.rar`. */
+const MOST_EXTENSIONS = 2;
+const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
+
+/** What must be known of the games besides the index. */
+export interface MatchedGames {
+  /** The number of the platform of a game. */
+  platform(game: number): number;
+  /** What is known of the games for a file of these regions. */
+  forRegions(regions: readonly string[]): GameFacts;
+}
+
+/** What a name says, and the game that it means. */
+export interface NameMatch {
+  readonly reading: NameReading;
+  readonly match: Match;
+}
+
+/** Finds games among those of some platforms. */
+export interface Matcher {
+  /** @param text an id of another source, such as `serial:SLUS-20851` */
+  ofId(text: string): Match;
+  /** @param name of a file */
+  ofName(name: string): NameMatch;
+}
+
+/** @param platforms their numbers; for ids, none stands for all */
+export function makeMatcher(
+  index: MatchIndex,
+  platforms: readonly number[],
+  games: MatchedGames,
+  platformNames: Pick<PlatformNames, 'find'>,
+): Matcher {
+  const { gameIds } = index;
+  const onPlatforms = (game: number) =>
+    platforms.length === 0 || platforms.includes(games.platform(game));
+  const ofId = (text: string): Match => {
+    const [found, ...others] = numbersWithId(gameIds, text)
+      .filter(onPlatforms)
+      .map((game) => ({ kind: 'id' as const, game }));
+    return { found, candidates: others.slice(0, MOST_CANDIDATES) };
+  };
+  const context = {
+    forRegions: games.forRegions,
+    namesPlatform: (name: string) =>
+      platformNames.find(name).some((number) => platforms.includes(number)),
+  };
+  return {
+    ofId,
+    ofName(name) {
+      const reading = readName(name);
+      if (reading.serial !== null) {
+        const match = ofId(`serial:${reading.serial}`);
+        if (match.found !== undefined) return { reading, match };
+      }
+      const byTitle = findName(index, name, reading, platforms, context);
+      if (byTitle.match.found !== undefined || gameIds.entries.length === 0) return byTitle;
+      // The short names of arcade games, as MAME and its software lists have them.
+      const match = ofId(`mame:${byTitle.reading.title}`);
+      return match.found === undefined ? byTitle : { reading: byTitle.reading, match };
+    },
+  };
+}
+
+interface NameContext extends Pick<MatchedGames, 'forRegions'> {
+  /** Whether a text is a name of one of the platforms. */
+  namesPlatform(name: string): boolean;
+}
+
+/** @param first what the name says */
+function findName(
+  index: MatchIndex,
+  name: string,
+  first: NameReading,
+  platforms: readonly number[],
+  context: NameContext,
+): NameMatch {
+  const budget = new Budget();
+  const catalogue = makeCatalogue(index, platforms, budget, context.forRegions([]));
+  budget.spend(name.length * COST.letter);
+  const best = findBest(name, first, catalogue, context);
+  return budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
+}
+
+function findBest(
+  name: string,
+  first: NameReading,
+  catalogue: TitlesOfPlatforms,
+  context: NameContext,
+): NameMatch {
+  const { budget, titlesOf } = catalogue;
+  const read = (text: string) => {
+    budget.spend(text.length * COST.letter);
+    return readName(text);
+  };
+  const find = (reading: NameReading): NameMatch => {
+    const games = context.forRegions(reading.regions);
+    const match = findMatches(catalogue, reading, games);
+    return { reading, match: withoutFarYear(match, reading.year, games) };
+  };
+  const hasLetters = (game: number, letters: string) =>
+    titlesOf(game).some((title) => wordsOf(title).join('').includes(letters));
+  let best = find(first);
+  let last = best;
+  let rest = name;
+  for (let count = 0; count < MOST_EXTENSIONS; count++) {
+    const found = best.match.found?.game;
+    const split = splitExtension(rest);
+    if (split === undefined || (found !== undefined && hasLetters(found, split.extension))) break;
+    rest = split.rest;
+    const reading = read(rest);
+    // An extension that the table has is no part of the first reading either.
+    if (!isDeepStrictEqual(reading, last.reading)) last = find(reading);
+    if (last.match.found !== undefined) return last;
+    if (found === undefined && last.match.candidates.length > 0) best = last;
+  }
+  if (best.match.found !== undefined || best.reading.isHack) return best;
+  const { title, regions, disc, serial } = last.reading;
+  for (const guess of guessNames(title, context.namesPlatform)) {
+    if (budget.isSpent) break;
+    const reading = read(guess.name);
+    const other = find({
+      ...reading,
+      regions: [...new Set([...regions, ...guess.regions, ...reading.regions])],
+      year: guess.year ?? first.year,
+      disc: disc ?? reading.disc,
+      serial: serial ?? reading.serial,
+      isGuess: true,
+    });
+    const { found, candidates } = other.match;
+    if (found !== undefined && candidates.every(({ kind }) => kind === 'part')) return other;
+    if (best.match.candidates.length === 0)
+      best = { ...best, match: { ...other.match, found: undefined } };
+  }
+  // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
+  const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
+  if (best.match.candidates.length > 0 || unnumbered === title) return best;
+  const { found: other } = find({ ...read(unnumbered), isGuess: true }).match;
+  const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
+  return { ...best, match: { found: undefined, candidates } };
+}
+
+/** What is left of a match if the budget was spent before other games were compared. */
+function withoutUnsure({ found, candidates }: Match): Match {
+  const isSure = ({ kind }: MatchedGame) => kind !== 'near' && kind !== 'part';
+  const sure = found !== undefined && isSure(found) ? found : undefined;
+  return { found: sure, candidates: candidates.filter(isSure) };
+}
+
+/** A match whose only game was released in quite another year is a candidate. */
+function withoutFarYear(match: Match, year: number | null, facts: GameFacts): Match {
+  const { found, candidates } = match;
+  if (found === undefined || candidates.length > 0 || year === null) return match;
+  const released = facts.releaseYear(found.game) ?? year;
+  if (Math.abs(released - year) <= MOST_YEARS_APART) return match;
+  return { found: undefined, candidates: [found] };
+}

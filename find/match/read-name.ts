@@ -1,0 +1,279 @@
+/**
+ * Reads a file name of a game: the titles that it may mean, its regions, disc and serial. A file name goes
+ * in, the result is a reading; no catalogue is involved. The time grows linearly with the name.
+ *
+ * Invariant: a title that was read reads as itself.
+ */
+import { serialPattern } from '../names/external-ids.ts';
+import { regionOf } from '../names/regions.ts';
+import { EXTENSIONS, LANGUAGES, SCENE_WORDS, STATUS_WORDS } from './tags.ts';
+
+export interface NameReading {
+  /** The title that is shown: the first of `titles`. */
+  readonly title: string;
+  /** The titles that the name may mean, the likeliest first, each once. */
+  readonly titles: readonly string[];
+  /** The title with tags, which may be parts of it: "Sudoku [Superlite 1500 Series]", "Pong (Demo)". */
+  readonly withTags: readonly string[];
+  /** The regions of the catalogue, in the order of the name. */
+  readonly regions: readonly string[];
+  /** The number or letter of the disc, disk, tape or side. */
+  readonly disc: string | null;
+  /** As printed on the package, such as SLUS-20851. */
+  readonly serial: string | null;
+  /** The year in a tag, or at the end. */
+  readonly year: number | null;
+  /** Whether it is another game that was made of one. */
+  readonly isHack: boolean;
+  /** Whether more was left out than the name says, so that its letters must be right. */
+  readonly isGuess?: boolean;
+}
+
+const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
+const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
+const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
+const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
+/** An extension that the table does not have. After a tag, nothing can belong to the title. */
+const EXTENSION_OF_TAG = /(?<=[)\]])\.[A-Za-z0-9]{1,10}$/;
+/** As in "H.E.R.O", whose last letter is not an extension. */
+const INITIALS = /(?<![^.\s_-])\p{L}\.\p{L}$/u;
+/** `C:\roms\`, which a name can only have if it was a path elsewhere. */
+const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
+const ENCODED = /%[0-9a-f]{2}/i;
+/** WHDLoad: the words of the title joined, then its version, and an id or what sets it apart. */
+const WHDLOAD = /^([^\s_]+)_v\d[\d.]*[a-z]?(?:[_&][^\s-]*)?$/i;
+/** GodMode9 writes the id of a title before it. */
+const TITLE_ID = /^[0-9A-F]{16}(?:\s-)?[\s_]+(?=[^\s_([{])/i;
+/** The name of a package of Sony: publisher, serial, and the title in 16 characters. */
+const PACKAGE = /^[A-Z]{2}\d{4}-([A-Z]{4})(\d{3})(\d{2})_\d\d-([A-Z0-9]{16})(?:-[A-Z0-9-]*)?$/;
+/** CTR-P-AREE */
+const PRODUCT_CODE = /^[A-Z]{3}-[A-Z]-[A-Z0-9]{4}$/;
+/** GoodTools has other meanings for most letters in square brackets. */
+const SQUARE_REGION = /^(?:[UEJ]|US|EU|JP|UK|.{3,})$/;
+/** Of the titles with tags, those with the fewest. */
+const MOST_WITH_TAGS = 6;
+const HACK = /\bhack\)/i;
+/** DVD5 and DVD9 are kinds of discs. */
+const DISC =
+  /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd(?!-?[59](?!\d))|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
+const YEAR = /^((?:19|20)[\dx]{2})(?:-[\dx]{2}){0,2}$/;
+const VERSION =
+  /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
+/** What may be a tag by itself. */
+const TAGS = [YEAR, VERSION, PRODUCT_CODE];
+const KANA = /[\u3041-\u3096\u30a1-\u30fa]/;
+/** `0123 - Title`, `x012 - Title`: the number of a release, which a title such as 1942 can also begin with. */
+const RELEASE = /^(?:[x0]\d{3}|\d{4})(?: - | |_|\. )(?=\S)/i;
+const CERTAIN_RELEASE = /^[x0]\d{3} - (?=\S)/i;
+const SCENE_GROUP =
+  /^(.+[._][A-Za-z0-9]+)-[A-Za-z0-9]{2,20}$|^(.+\.(?:INTERNAL|PROPER|READNFO))\.[A-Za-z0-9]{2,20}$/;
+const SCENE_MARK = /^(?:multi?\d*|v\d[0-9a-z.]*|(?:dis[ck]|cd|dvd)\d{1,2})$/i;
+/** GoodTools writes the letters of several regions together: JUE, UEB. */
+const GOOD_CODES = /^(?:[JUEWABK]{2,4}|[14])$/;
+const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
+  1: ['Japan', 'South Korea'],
+  4: ['USA', 'Brazil'],
+};
+/** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
+const ENDINGS =
+  /(?<![\s,.])[\s,.]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|dvd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
+
+/** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
+const SERIAL = serialPattern('4', '2');
+const SERIAL_IN_FRONT = new RegExp(String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*`);
+const SERIAL_IN_BRACKETS = new RegExp(String.raw`\s*[[(]${SERIAL}[\])]`);
+
+/** @param name with or without an extension */
+export function readName(name: string): NameReading {
+  const found: PartialReading = {
+    regions: new Set(),
+    disc: null,
+    serial: null,
+    year: null,
+    withTags: [],
+  };
+  let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
+  for (let before = ''; before !== text; ) {
+    before = text;
+    text = dropEnds(text, found);
+  }
+  const groups = text.match(BRACKETS) ?? [];
+  for (const group of groups.toReversed()) readTag(group, found);
+  found.disc ??= discIn(name);
+  if (found.regions.size === 0 && KANA.test(text)) found.regions.add('Japan');
+  const isHack = HACK.test(name);
+  return {
+    ...found,
+    title: text,
+    titles: titlesOf(text, isHack),
+    withTags: found.withTags.slice(-MOST_WITH_TAGS),
+    regions: [...found.regions],
+    isHack,
+  };
+}
+
+type PartialReading = {
+  regions: Set<string>;
+  disc: string | null;
+  serial: string | null;
+  year: number | null;
+  withTags: string[];
+};
+
+/** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
+function dropEnds(text: string, found: PartialReading): string {
+  let rest = text.trim();
+  const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
+  // The caller drops the next end.
+  if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)
+    return cut(rest, EXTENSION);
+  rest = cut(cut(rest, EXTENSION_OF_TAG), TITLE_ID);
+  // A few titles are names of packages themselves.
+  if (PACKAGE.test(rest) || WHDLOAD.test(rest)) found.withTags.push(rest);
+  const serial = serialIn(rest);
+  if (serial !== undefined) {
+    found.serial ??= serial.value;
+    rest = serial.rest || rest;
+  }
+  rest = cut(rest, CERTAIN_RELEASE).replace(WHDLOAD, '$1');
+  if (!/\s/.test(rest)) rest = withSpaces(rest, found);
+  const [group = ''] = LAST_BRACKETS.exec(rest) ?? [];
+  if (group === '') return rest;
+  if (!readTag(group, found)) return rest;
+  found.withTags.push(rest);
+  return cut(rest, LAST_BRACKETS);
+}
+
+/** The serial before a file name or in brackets, and the rest of the name. */
+function serialIn(name: string): { value: string; rest: string } | undefined {
+  const [, publisher, number, end, title = ''] = PACKAGE.exec(name) ?? [];
+  if (title !== '')
+    return { value: `${publisher}-${number}${end}`, rest: title.replace(/0+$/, '') };
+  for (const pattern of [SERIAL_IN_FRONT, SERIAL_IN_BRACKETS]) {
+    const found = pattern.exec(name);
+    if (found === null) continue;
+    const [, letters, digits, last] = found;
+    return { value: `${letters}-${digits}${last}`, rest: name.replace(pattern, '').trim() };
+  }
+  return undefined;
+}
+
+/** The text without what matches; the whole text if nothing would be left. */
+function cut(text: string, pattern: RegExp): string {
+  return text.replace(pattern, '').trim() || text;
+}
+
+/** A name without spaces has "_" or "." in their place. The scene appends words and the name of a group. */
+function withSpaces(text: string, found: PartialReading): string {
+  const [, before, beforeDot] = SCENE_GROUP.exec(text) ?? [];
+  const release = before ?? beforeDot ?? '';
+  const separator = text.includes('_') ? /_+|-(?=[A-Z]{3}_)/ : /\.+/;
+  const tokens = release.split(separator);
+  const isScene = SCENE_WORDS.has(tokens.at(-1)?.toLowerCase() ?? '');
+  if (isScene) {
+    const read: string[] = [];
+    for (;;) {
+      const last = tokens.at(-1) ?? '';
+      const region = /^[A-Z]{2,4}$/.test(last) ? regionsOfTag(last) : [];
+      if (!SCENE_WORDS.has(last.toLowerCase()) && !SCENE_MARK.test(last) && region.length === 0)
+        break;
+      // "Super Smash Bros. for Nintendo 3DS"
+      if (tokens.length === 1 || tokens.at(-2) === 'Nintendo') break;
+      read.unshift(...region);
+      tokens.pop();
+    }
+    // The scene names no region for releases of its home market.
+    found.regions = new Set([...(read.length > 0 ? read : ['USA']), ...found.regions]);
+    return tokens.join(' ');
+  }
+  // "V.I.P."
+  found.withTags.push(text);
+  // A dot may also stand for an apostrophe: "Tom.Clancy.s.Rainbow.Six".
+  return (
+    text
+      .replace(new RegExp(separator, 'g'), ' ')
+      .replace(/ s(?= )/g, 's')
+      .trim() || text
+  );
+}
+
+/** A name without the percent-encoding of an address. */
+function decoded(name: string): string {
+  if (!ENCODED.test(name)) return name;
+  try {
+    return decodeURIComponent(name).normalize('NFC').trim() || name;
+  } catch {
+    return name;
+  }
+}
+
+function discIn(text: string): string | null {
+  const [, number, letter] = DISC.exec(text) ?? [];
+  return (number ?? letter)?.toUpperCase() ?? null;
+}
+
+/**
+ * Reads the regions and the disc in a tag, which stands before those that were read already.
+ * @returns whether it is a tag, and not a part of the title
+ */
+function readTag(group: string, found: PartialReading): boolean {
+  const inside = group.slice(1, -1).trim();
+  const disc = discIn(inside);
+  found.disc ??= disc;
+  const isSquare = group[0] !== '(';
+  let isTag = isSquare || disc !== null || inside === '' || inside === '-';
+  let isWhole = true;
+  const read: string[] = [];
+  // "Title (1)" is a copy of "Title".
+  const isCopy = inside === '1' && found.withTags.length === 0;
+  for (const part of inside.split(/\s*[,/&]\s*|\s+-\s+/)) {
+    const regions = isCopy || (isSquare && !SQUARE_REGION.test(part)) ? [] : regionsOfTag(part);
+    read.push(...regions);
+    // The first three digits of "199x" are not a year.
+    found.year ??= Number(YEAR.exec(part)?.[1]) || null;
+    isWhole &&= regions.length > 0 || isLanguage(part) || TAGS.some((tag) => tag.test(part));
+    isTag ||= part.split(/[\s.]+/).some((word) => STATUS_WORDS.has(word.toLowerCase()));
+  }
+  found.regions = new Set([...read, ...found.regions]);
+  return isTag || isWhole;
+}
+
+/** The regions that a part of a tag means, such as "USA", "JUE" or "EU-US"; empty if it is not a region. */
+function regionsOfTag(part: string): readonly string[] {
+  // Two letters in another case are a language, "(De)" or "(de)", except GoodTools' "(As)".
+  const isLanguage = part.length === 2 && part !== part.toUpperCase() && part !== 'As';
+  const region = isLanguage ? undefined : regionOf(part);
+  if (region !== undefined) return [region];
+  if (/^[A-Z]{2}-[A-Z]{2}$/.test(part)) return part.split('-').flatMap(regionsOfTag);
+  return GOOD_CODES.test(part)
+    ? [...part].flatMap((code) => GOOD_NUMBERS[code] ?? regionOf(code) ?? [])
+    : [];
+}
+
+function isLanguage(part: string): boolean {
+  return part
+    .split(/[-+]/)
+    .every((code) => LANGUAGES.has(code.toLowerCase().slice(0, 2)) && code.length < 6);
+}
+
+/** The readings of a name in turn: without tags at its end, without all brackets, before the first bracket. */
+function titlesOf(text: string, isHack: boolean): string[] {
+  const readings = [text, withoutBrackets(text), text.slice(0, Math.max(0, text.search(/[([{]/)))];
+  for (const group of text.match(BRACKETS) ?? []) readings.push(AKA.exec(group)?.[1] ?? '');
+  const titles = new Set<string>();
+  for (const reading of readings.map((title) => title.trim())) {
+    if (reading === '') continue;
+    titles.add(reading);
+    // The version and author of a hack are its own.
+    if (isHack) continue;
+    titles.add(cut(cut(reading, ENDINGS), ENDINGS));
+    titles.add(cut(reading, RELEASE));
+    if (reading.includes('~'))
+      for (const half of reading.split('~')) titles.add(half.trim() || reading);
+  }
+  return titles.size > 0 ? [...titles] : [text];
+}
+
+function withoutBrackets(text: string): string {
+  return text.replace(BRACKETS, ' ').replace(/\s+/g, ' ');
+}

@@ -1,0 +1,305 @@
+/**
+ * Finds the games whose titles match the text of a query. Up to four steps are tried, and the first that
+ * finds a game applies: all words, near spellings, names of platforms, all words but one.
+ */
+
+import { setBit } from '../../lib/columns/bits.ts';
+import type { Rank } from '../../lib/columns/numbers.ts';
+import { textAt } from '../../lib/columns/postings.ts';
+import { remember } from '../../lib/program/remember.ts';
+import type { PlatformNames, PlatformRun } from '../names/platform-names.ts';
+import { isNumeral } from '../text/equal-words.ts';
+import { nearSpellingDistance } from '../text/words.ts';
+import { AlternativeFinder } from './alternatives.ts';
+import { PatternMatcher } from './match-pattern.ts';
+import { type AmongWords, nearSpellings } from './near-spellings.ts';
+import type { SearchIndex, VariantNumber } from './open.ts';
+import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
+import { Phrases } from './phrases.ts';
+import type { PreparedSearch } from './prepare-search.ts';
+import type { Step } from './query.ts';
+import {
+  cardinality,
+  forEach,
+  isEmpty,
+  type NumberBits,
+  type NumberList,
+  type NumberSet,
+  toList,
+} from './sets/number-set.ts';
+import { PostingSets } from './sets/posting-sets.ts';
+
+export interface TitleMatch {
+  readonly step: Step;
+  /** The ranks of the games. */
+  readonly ranks: NumberSet<Rank>;
+  /**
+   * Best tier first. A game can be in several tiers; the first one counts. Undefined if the query only names
+   * platforms.
+   */
+  readonly tiers: Iterable<Tier> | undefined;
+}
+
+/** Games that match equally well, in parts: those of which more words match come first. */
+export type Tier = readonly TierPart[];
+
+interface TierPart {
+  /** How many words match. Those of the title, as it is shown, less these are additional. */
+  readonly matched: number;
+  /** The ranks of the games, and of some on other platforms. */
+  readonly ranks: NumberSet<Rank>;
+}
+
+type Variants = readonly (readonly string[])[];
+
+/** The words of a query, their pattern, the variants that match it, and the ranks of their games. */
+interface Attempt {
+  readonly words: readonly string[];
+  readonly pattern: Pattern;
+  readonly found: NumberSet<VariantNumber>;
+  readonly ranks: NumberSet<Rank>;
+}
+
+/** A near spelling must be in more than this many times as many variants as the prefix. */
+const FAR_MORE = 4;
+
+/** In so few variants, the near spellings of a word are found faster than in all. */
+const FEW_VARIANTS = 300;
+
+export class TitleMatcher {
+  private readonly index: SearchIndex;
+  private readonly prepared: PreparedSearch;
+  private readonly ranks: PostingSets<Rank>;
+  private readonly variants: PostingSets<VariantNumber>;
+  private readonly alternatives: AlternativeFinder;
+  private readonly matcher: PatternMatcher;
+  /** The variants that do not join the initials of a title, as a list and as bits. */
+  private readonly initials: NumberSet<VariantNumber>;
+  private readonly initialBits: Uint32Array;
+  private readonly platformNames: PlatformNames;
+  private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
+
+  /**
+   * @param ranks the sets of the ranks
+   * @param onPlatforms returns the ranks of the games of some platforms
+   */
+  constructor(
+    index: SearchIndex,
+    prepared: PreparedSearch,
+    platformNames: PlatformNames,
+    ranks: PostingSets<Rank>,
+    onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>,
+  ) {
+    this.index = index;
+    this.prepared = prepared;
+    this.ranks = ranks;
+    this.variants = new PostingSets(index, index.variantsByWords.length, ranks.memory);
+    const phrases = new Phrases(index.variants, prepared.pairs, this.variants);
+    this.alternatives = new AlternativeFinder(index, phrases);
+    this.matcher = new PatternMatcher(index, phrases);
+    this.initials = { list: prepared.initials };
+    // A copy, since each query uses the memory of the one before again.
+    this.initialBits = this.variants.toBits(this.initials).bits.slice();
+    this.platformNames = platformNames;
+    this.onPlatforms = onPlatforms;
+  }
+
+  /**
+   * @param onPlatform the games among which a title must match; undefined for all
+   * @returns undefined if no game matches
+   */
+  match(variants: Variants, onPlatform?: NumberSet<Rank>): TitleMatch | undefined {
+    const limits = onPlatform === undefined ? [] : [onPlatform];
+    const patterns = new PatternMaker(this.alternatives);
+    const findAllNear = remember((word: string) => this.findNear(word));
+    const findNear: FindNear = (word, _isLast, among) =>
+      among?.list !== undefined && among.list.length <= FEW_VARIANTS
+        ? this.findNear(word, { numbers: this.wordsIn(among.list) })
+        : findAllNear(word);
+
+    const attempt = (words: readonly string[], near?: FindNear, within = limits): Attempt[] => {
+      const pattern = patterns.make(words, near);
+      if (pattern === undefined) return [];
+      const found = this.matcher.find(pattern);
+      const ranks = this.ranks.intersect([this.ranksOf(found), ...within]);
+      return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
+    };
+
+    let runs: readonly PlatformRun[] | undefined;
+    const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
+      runs ??= variants.flatMap(this.platformNames.runsIn);
+      for (const { platforms, rest } of runs) {
+        const within = [this.onPlatforms(platforms), ...limits];
+        if (rest.length === 0) {
+          const ranks = this.ranks.intersect(within);
+          if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
+          continue;
+        }
+        const match = this.matchOf('platform', attempt(rest, near, within));
+        if (match !== undefined) return match;
+      }
+      return undefined;
+    };
+
+    const attemptAll = (all: Variants, near?: FindNear) =>
+      all.flatMap((words) => attempt(words, near));
+    const exact = attemptAll(variants);
+    const beside = this.findNearBesidePrefixes(exact, limits);
+    const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
+    if (both && cardinality(both.ranks) > cardinality(this.uniteRanks(exact))) return both;
+    return (
+      this.matchOf('exact', exact) ??
+      this.matchOf('near', attemptAll(variants, findNear)) ??
+      matchPlatforms() ??
+      matchPlatforms(findNear) ??
+      this.matchOf('partial', attemptAll(variants.flatMap(withoutOne)))
+    );
+  }
+
+  /**
+   * If titles have the last word only as a prefix, and far more titles have words that are spelled
+   * nearly like it, these words: "teken" begins "Tekenen", but more likely means "Tekken".
+   */
+  private findNearBesidePrefixes(
+    exact: readonly Attempt[],
+    within: readonly NumberSet<Rank>[],
+  ): FindNear | undefined {
+    const lastWords = exact.map(({ words }) => words[words.length - 1]);
+    if (lastWords.some((word) => nearSpellingDistance(word) === 0)) return undefined;
+    const isOnlyPrefix = ({ pattern, found }: Attempt) => {
+      const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
+      return isEmpty(this.ranks.intersect([whole, ...within]));
+    };
+    // That is quick to tell of few variants. Of many, it is quicker to tell that no word is in far more.
+    const areFew = exact.every(({ found }) => found.list !== undefined);
+    if (areFew && !exact.every(isOnlyPrefix)) return undefined;
+    const { entriesStart } = this.index.words;
+    const near = new Map<string, readonly number[]>();
+    for (const word of lastWords) {
+      const counts = this.alternatives
+        .prefixRangesOf(word)
+        .map(([from, to]) => entriesStart[to] - entriesStart[from]);
+      const ofMoreThan = FAR_MORE * counts.reduce((sum, one) => sum + one, 0);
+      const numbers = this.findNear(word, { ofMoreThan });
+      if (numbers.length > 0) near.set(word, numbers);
+    }
+    if (near.size === 0 || !(areFew || exact.every(isOnlyPrefix))) return undefined;
+    return (word, isLast) => (isLast && near.get(word)) || [];
+  }
+
+  /** @param groups those of a group come after those of the groups before it */
+  private matchOf(step: Step, ...groups: readonly (readonly Attempt[])[]): TitleMatch | undefined {
+    const attempts = groups.flat();
+    if (attempts.length === 0) return undefined;
+    return { step, ranks: this.uniteRanks(attempts), tiers: this.tiersOfGroups(groups) };
+  }
+
+  private uniteRanks(all: readonly { readonly ranks: NumberSet<Rank> }[]): NumberSet<Rank> {
+    return this.ranks.unite(all.map(({ ranks }) => ranks));
+  }
+
+  private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<Tier> {
+    for (const attempts of groups) yield* this.tiersOf(attempts);
+  }
+
+  private *tiersOf(attempts: readonly Attempt[]): Generator<Tier> {
+    const all = attempts.map(({ pattern, found }) => ({
+      tiers: this.matcher.tiers(pattern, found),
+      byMatched: this.matcher.byMatched(pattern, found),
+    }));
+    for (;;) {
+      const parts: TierPart[] = [];
+      for (const { tiers, byMatched } of all) {
+        const { value: tier } = tiers.next();
+        if (tier === undefined) return;
+        for (const [matched, set] of byMatched) {
+          const isOnly = byMatched.length === 1;
+          parts.push(
+            ...this.partsOf(isOnly ? tier : this.variants.intersect([tier, set]), matched),
+          );
+        }
+      }
+      const byMatched = [...Map.groupBy(parts, ({ matched }) => matched)];
+      yield byMatched
+        .sort(([a], [b]) => b - a)
+        .map(([matched, same]) => ({ matched, ranks: this.uniteRanks(same) }));
+    }
+  }
+
+  /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
+  private partsOf(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
+    const { games, rankOfFurther } = this.index;
+    const apart = this.variants.intersect([found, this.initials]);
+    if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
+    const others = this.variants.subtract(found, this.initialBits);
+    const byMatched = Map.groupBy(toList(apart), (variant) => {
+      const letters = this.lengthOf(variant) - this.lengthOf(rankOfFurther[variant - games]);
+      return matched - letters;
+    });
+    const parts = Array.from(byMatched, ([fewer, variants]) => {
+      return { matched: fewer, ranks: this.ranksOf({ list: Uint32Array.from(variants) }) };
+    });
+    return [{ matched, ranks: this.ranksOf(others) }, ...parts];
+  }
+
+  /** How many words a variant has. */
+  lengthOf(variant: number): number {
+    const { start } = this.index.variants;
+    return start[variant + 1] - start[variant];
+  }
+
+  /** The ranks of the games that have these variants. */
+  private ranksOf(set: NumberSet<VariantNumber>): NumberSet<Rank> {
+    const { games, rankOfFurther } = this.index;
+    // The number of a game's first variant is its rank.
+    const ofFirst: NumberList | NumberBits = set;
+    if (rankOfFurther.length === 0) return ofFirst;
+    if (set.list !== undefined) {
+      if ((set.list.at(-1) ?? 0) < games) return ofFirst;
+      const ranks = set.list.map((variant) =>
+        variant < games ? variant : rankOfFurther[variant - games],
+      );
+      return this.ranks.union([ranks]);
+    }
+    const bits = this.ranks.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
+    // The last 32 bits can include those of further variants.
+    if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
+    const skipped = Math.floor(games / 32);
+    forEach({ bits: set.bits.subarray(skipped), atMost: set.atMost }, (at) => {
+      const variant = skipped * 32 + at;
+      if (variant >= games) setBit(bits, rankOfFurther[variant - games]);
+    });
+    return { bits, atMost: Math.min(set.atMost, games) };
+  }
+
+  /** The numbers of the near spellings of a word that have the same digits. */
+  private findNear(word: string, among?: AmongWords): number[] {
+    const distance = nearSpellingDistance(word);
+    // "snes" is not a misspelled "nes": it names a platform.
+    if (distance === 0 || this.platformNames.isName(word)) return [];
+    const { words } = this.index;
+    const digits = digitsOf(word);
+    return nearSpellings(this.prepared.spellingIndex, words, word, distance, among).filter(
+      (number) => digitsOf(textAt(words, number)) === digits,
+    );
+  }
+
+  private wordsIn(variants: Uint32Array): number[] {
+    const { words, start } = this.index.variants;
+    const found = new Set<number>();
+    for (const variant of variants) {
+      for (let at = start[variant]; at < start[variant + 1]; at++) found.add(words[at]);
+    }
+    return [...found];
+  }
+}
+
+/** The digits of a word. Each letter of a Roman numeral is one. */
+function digitsOf(word: string): string {
+  return isNumeral(word) ? word : word.replace(/\P{N}+/gu, '');
+}
+
+/** A variant without its first word, without its second word, and so on. */
+function withoutOne(words: readonly string[]): string[][] {
+  return words.length < 2 ? [] : words.map((_, at) => words.toSpliced(at, 1));
+}
