@@ -1,7 +1,7 @@
 /** What operators do at the command line for accounts and their keys, and the outbox. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { addAccount, removeAccount } from '#keys/lifecycle/accounts.ts';
-import { requestKey, revealKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
+import { requestHigherLimit, requestKey, revealKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
 import { createSession, findSession } from '#keys/lifecycle/sign-in.ts';
 import { lockAccount } from '#keys/tables/accounts.ts';
 import type { AccountId } from '#keys/tables/values.ts';
@@ -62,6 +62,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(isWellFormedKey(rotated.stdout.trim())).toBe(true);
     const stored = await database.rows('SELECT key_hash FROM api_keys');
     expect(stored).toEqual([[hashKey(rotated.stdout.trim())]]);
+    const asked = { accountId: 1, limitOf: 1, limit: 900, purpose: 'x', at: new Date() };
+    await requestHigherLimit(database, asked);
+    expect((await keys(['approve', '2'])).stderr).toBe(
+      'Request 2 is approved: key 1 has 900 requests a minute now.\n',
+    );
+    await done('limit', '1', '300');
     await done('revoke', '1', '--reason', 'It leaked.');
     expect((await json('list'))[0]).toMatchObject({
       state: 'revoked',

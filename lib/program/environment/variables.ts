@@ -6,7 +6,14 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
-import { notAllowed, oneOfWords, parseWebAddress, shownAddress, wholeNumber } from './values.ts';
+import {
+  hasPlainHost,
+  notAllowed,
+  oneOfWords,
+  parseWebAddress,
+  shownAddress,
+  wholeNumber,
+} from './values.ts';
 
 /** The text to use if the variable is unset or empty (without one, it must be set), and its parser. */
 export type Variable<T> = readonly [fallback: string | undefined, parse: (text: string) => T];
@@ -60,6 +67,7 @@ export const VARIABLES = {
   ACCOUNT_PORT: ['8081', parsePort],
   SITE_JWT_SECRET: ['', String],
   SITE_JWKS: ['', String],
+  SIGN_IN_URL: ['', parseSignInUrl],
   SIGN_IN_NOTE: ['', String],
   SMTP_URL: ['', parseSmtpUrl],
   MAIL_FROM: ['Cover Catalogue <no-reply@localhost>', String],
@@ -151,6 +159,24 @@ function parseContact(text: string): string {
   const { protocol = '', username, password } = URL.canParse(text) ? new URL(text) : {};
   if (/^https?:$/.test(protocol) && !username && !password) return text;
   throw notAllowed('an e-mail address or the http or https address of a page', shownAddress(text));
+}
+
+/** The place in SIGN_IN_URL for the address to which visitors come back, percent-encoded. */
+export const RETURN_PLACE = '{return}';
+
+/** @returns the text, with {@link RETURN_PLACE} behind its host, or without it */
+function parseSignInUrl(text: string): string {
+  if (text === '') return text;
+  const filled = text.replaceAll(RETURN_PLACE, '');
+  const [start = ''] = text.split(RETURN_PLACE, 1);
+  const url = URL.canParse(filled) ? new URL(filled) : undefined;
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && hasPlainHost(url);
+  const isPlain = isWeb && url.username === '' && url.password === '' && !/[{}\s]/.test(filled);
+  if (isPlain && /^https?:\/\/[^/]+\//i.test(start)) return text;
+  throw notAllowed(
+    `an address such as https://example.org/login?next=${RETURN_PLACE}`,
+    shownAddress(text),
+  );
 }
 
 function parseOptionalWebAddress(text: string): string {
