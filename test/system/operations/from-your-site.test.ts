@@ -11,19 +11,21 @@ import { keys, sample } from '#cli/doctor/checks/database.ts';
 import { grants } from '#cli/doctor/checks/grants.ts';
 import { runGenerator } from '#cli/generate.ts';
 import { runKeys } from '#cli/keys.ts';
+import { openDatabase } from '#lib/database/open.ts';
 import { examine } from '#test/cli/doctor/examine.ts';
-import { change, sharedServer } from '#test/support/databases.ts';
+import { change, makeDatabase, sharedServer } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeFolder, ROOT, runCommand, send, startProxy } from '#test/support/product.ts';
 import { runNginx } from '#test/support/servers/nginx.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 
 const page = readFileSync(path.join(ROOT, 'operations/from-your-site.md'), 'utf8');
-/** The blocks of code of the page in a language. */
-const blocks = (language: string) =>
-  [...page.matchAll(new RegExp(`^\\s*\`\`\`${language}\\n(.*?)^\\s*\`\`\``, 'gms'))].map(
+/** The blocks of code of a document in a language. */
+const blocksOf = (text: string, language: string) =>
+  [...text.matchAll(new RegExp(`^\\s*\`\`\`${language}\\n(.*?)^\\s*\`\`\``, 'gms'))].map(
     ([, code = '']) => code,
   );
+const blocks = (language: string) => blocksOf(page, language);
 
 // Other tests use the same server at the same time.
 const suffix = randomBytes(6).toString('hex');
@@ -174,4 +176,46 @@ test('with the lines for nginx, browsers read without a key, and each visitor ha
   const statuses: number[] = [];
   for (let i = 0; i < 22; i++) statuses.push((await send(url)).status);
   expect([...new Set(statuses)]).toEqual([200, 429]);
+});
+
+test('the recipes for views correct repeated slugs, missing titles and HTML entities', async () => {
+  const url = await makeDatabase('mysql');
+  const database = await openDatabase(url);
+  const text = readFileSync(path.join(ROOT, 'operations/database.md'), 'utf8');
+  const recipes = blocksOf(text, 'sql').map((sql) =>
+    sql.replaceAll('site.games', 'site_games').replaceAll('catalogue_api.games', 'games'),
+  );
+  expect(recipes).toHaveLength(3);
+  await database.run(
+    `CREATE TABLE site_games (id INT, platform_id INT, slug VARCHAR(50), title VARCHAR(50), release_year INT,
+      description TEXT, genres TEXT, developer TEXT, publisher TEXT)`,
+  );
+  await database.run(
+    `INSERT INTO site_games (id, platform_id, slug, title) VALUES (1, 1, 'a-b', NULL), (2, 1, 'a-b', ' '),
+      (3, 2, 'a-b', 'Q &amp;lt; &#39;R&#39; &quot;S&quot;')`,
+  );
+  const found: unknown[] = [];
+  for (const recipe of recipes) {
+    for (const sql of statements(recipe)) await database.run(sql);
+    found.push(await database.rows('SELECT slug, title FROM games ORDER BY id'));
+  }
+  await database.close();
+  const entities = 'Q &amp;lt; &#39;R&#39; &quot;S&quot;';
+  expect(found).toEqual([
+    [
+      ['a-b', null],
+      ['a-b-2', ' '],
+      ['a-b', entities],
+    ],
+    [
+      ['a-b', 'a b'],
+      ['a-b', 'a b'],
+      ['a-b', entities],
+    ],
+    [
+      ['a-b', null],
+      ['a-b', ' '],
+      ['a-b', `Q &lt; 'R' "S"`],
+    ],
+  ]);
 });
