@@ -3,6 +3,7 @@
  * every page.
  */
 import { expect, test } from 'vitest';
+import { shownHost } from '#lib/pages/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
@@ -36,6 +37,11 @@ test.each([
   expect(page).toContain(`<a href="${OWN.SITE_URL}">Capas &amp; Caixas</a>`);
   expect(page).toContain(`<a href="${OWN.SITE_CONTACT}">Contact</a>`);
   expect(page).toContain('<a href="/explore"');
+});
+
+test('an internationalised host is shown in letters', () => {
+  expect(shownHost('https://xn--mnchen-3ya.example:8443/x')).toBe('münchen.example:8443');
+  expect(shownHost('http://[::1]:80/')).toBe('[::1]');
 });
 
 test('the contract names the site and its contact', async () => {
