@@ -3,6 +3,7 @@
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
 import path from 'node:path';
+import { checkFind } from '../find/check.ts';
 import { type Database, selectCount } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
 import { checkCatalogue, type OptionalSchema, TIMED_TABLES } from '../lib/database/schema.ts';
@@ -323,7 +324,7 @@ function makeChecks(earlier: EarlierRun | undefined): FileChecks {
     pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
     file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
     read,
-    values: undefined,
+    values: checkFind,
   };
 }
 

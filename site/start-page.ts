@@ -1,6 +1,7 @@
 /** The start page: search, the newest covers, a first call with its response, and the way to a key. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cover } from '../client/contract-types.ts';
+import { isFront } from '../find/names/fronts.ts';
 import { addressOf, callSamples } from '../lib/pages/call-samples.ts';
 import { besideResponse, codeSamples } from '../lib/pages/code-block.ts';
 import { type Html, html } from '../lib/pages/html.ts';
@@ -9,7 +10,7 @@ import { countOf } from '../lib/pages/shown-values.ts';
 import type { Generation } from '../proxy/snapshot/generation.ts';
 import { parseRecords, type Shown } from './docs/examples.ts';
 import { pathOf } from './explore/address.ts';
-import { card, gameImage, isFront, originOf } from './explore/page.ts';
+import { card, gameImage, originOf } from './explore/page.ts';
 
 const EXPLORER = html`<form class="inline" role="search" action="/explore">
             <label class="unseen" for="q">Search games by title</label>
@@ -78,7 +79,10 @@ function newestCovers(generation: Generation | undefined, hasExplorer: boolean):
   const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
   const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
   // Fronts first, although others may be newer.
-  const covers = [...data.filter(isFront), ...data.filter((cover) => !isFront(cover))];
+  const covers = [
+    ...data.filter(({ type }) => isFront(type)),
+    ...data.filter(({ type }) => !isFront(type)),
+  ];
   const byGame = new Map<string, Html>();
   for (const cover of covers) {
     const { slug, title, platform } = cover.game;

@@ -17,15 +17,16 @@ import { clientAddress } from '../../lib/program/client-address.ts';
 import { AddressLimits } from '../../proxy/admit/limits/address-limits.ts';
 import { BASE, type RequestHead, splitTarget } from '../../proxy/http/request.ts';
 import { respond } from '../../proxy/http/resource.ts';
-import {
-  type ApiHandler,
-  type HeaderLines,
-  JSON_TYPE,
-  withoutSlash,
-} from '../../proxy/http/response.ts';
+import { type ApiHandler, type HeaderLines, JSON_TYPE } from '../../proxy/http/response.ts';
 import type { CurrentGeneration } from '../../proxy/snapshot/generation.ts';
 import { parseRecords } from '../docs/examples.ts';
-import { HTML, makePage, pageResource, uncachedPage } from '../static/page-responses.ts';
+import {
+  HTML,
+  makePage,
+  pageResource,
+  uncachedPage,
+  withoutSlash,
+} from '../static/page-responses.ts';
 import type { Answer } from '../static/site-handler.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';

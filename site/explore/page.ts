@@ -1,5 +1,6 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
+import { isFront } from '../../find/names/fronts.ts';
 import { callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
@@ -74,11 +75,6 @@ export function apiCall({ address, call, apiUrl }: PageContext): Html | undefine
 </section>`;
 }
 
-/** Whether a cover is a front. No other place on the pages decides this. */
-export function isFront({ type }: Pick<Cover, 'type'>): boolean {
-  return type?.toLowerCase() === 'front';
-}
-
 /** The cover that stands for a game: its best front; without one, another cover that has files. */
 export function coverOf({ cover, covers = [] }: Game): Cover | undefined {
   return cover ?? covers.find(({ files }) => files.length > 0) ?? covers[0];
@@ -92,7 +88,7 @@ export function shownType({ type }: Pick<Cover, 'type'>): string {
 /** The image of a cover that stands for its game. One that is not a front has its type in a corner. */
 export function gameImage(cover: Cover, options: ImageOptions): Html | undefined {
   const image = coverImage(cover, options);
-  if (image === undefined || isFront(cover)) return image;
+  if (image === undefined || isFront(cover.type)) return image;
   return html`${image}<span class="state">${shownType(cover)}</span>`;
 }
 

@@ -12,6 +12,7 @@ import { makeResource, type Resource } from '../../proxy/http/resource.ts';
 import {
   type HeaderLines,
   headerLines,
+  NO_BODY,
   type PreparedResponse,
   prepareError,
 } from '../../proxy/http/response.ts';
@@ -124,4 +125,15 @@ export function sendError(
   isLast = false,
 ): void {
   toResponder(response).send({ ...(ACCEPTS_HTML.test(accept) ? page : json), isLast });
+}
+
+/**
+ * Sends visitors who typed an address with a slash at its end to the page without it. The new address is a
+ * path, so it never leads to another host.
+ * @param target whose path is that of a page and a slash, and does not begin with two slashes
+ */
+export function withoutSlash(target = ''): PreparedResponse {
+  const location = target.replace(/\/(?:\??$|(?=\?))/, '');
+  const headers = headerLines(`Location: ${location}`, 'Content-Length: 0');
+  return { status: 308, headers, body: NO_BODY };
 }

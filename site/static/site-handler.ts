@@ -10,12 +10,7 @@ import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { type RequestHead, readHead } from '../../proxy/http/request.ts';
 import { type Resource, respond } from '../../proxy/http/resource.ts';
-import {
-  INTERNAL_ERROR,
-  JSON_TYPE,
-  type PreparedResponse,
-  withoutSlash,
-} from '../../proxy/http/response.ts';
+import { INTERNAL_ERROR, JSON_TYPE, type PreparedResponse } from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import {
   makePage,
@@ -23,6 +18,7 @@ import {
   prepareSiteError,
   sendError,
   uncachedPage,
+  withoutSlash,
 } from './page-responses.ts';
 
 /** Answers a request to read some path. @returns undefined if another part of the site may have the path */

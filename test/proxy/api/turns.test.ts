@@ -1,10 +1,10 @@
 /** How requests that take long share a thread: by steps, by keys, with clients that leave. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { makeTurns } from '#proxy/api/turns.ts';
+import { makeTurns, TURN_MS } from '#proxy/api/turns.ts';
 
 /** Turns of works that note each step, such as "a1", and take so many milliseconds for each. */
-function start(milliseconds = 1) {
+function start(milliseconds = TURN_MS) {
   let time = 0;
   const takeTurns = makeTurns<string>(() => time);
   const steps: string[] = [];
@@ -34,7 +34,7 @@ test('a single step is done at once, unless the turn is over', async () => {
 });
 
 test('short steps share a turn, also of works that wait', async () => {
-  const { take, steps } = start(0.5);
+  const { take, steps } = start(TURN_MS / 2);
   expect([take('a', 1).result, take('b', 1).result]).toEqual(['a', 'b']);
   const waiting = ['c', 'd', 'e'].map((name) => take(name, 1).result);
   expect(steps).toEqual(['a1', 'b1']);
