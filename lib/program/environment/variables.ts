@@ -8,6 +8,7 @@ import { BlockList, isIP } from 'node:net';
 import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
 import {
   hasPlainHost,
+  isAddress,
   notAllowed,
   oneOfWords,
   parseWebAddress,
@@ -158,7 +159,8 @@ function parseContact(text: string): string {
   if (contact === '' || /^[^\s@<>"',;:/?#]+@[^\s@<>"',;:/?#]+$/.test(contact)) return contact;
   const { protocol = '', username, password } = URL.canParse(text) ? new URL(text) : {};
   if (/^https?:$/.test(protocol) && !username && !password) return text;
-  throw notAllowed('an e-mail address or the http or https address of a page', shownAddress(text));
+  const shown = isAddress(text) ? shownAddress(text) : JSON.stringify(text);
+  throw notAllowed('an e-mail address or the http or https address of a page', shown);
 }
 
 /** The place in SIGN_IN_URL for the address to which visitors come back, percent-encoded. */
