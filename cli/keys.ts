@@ -7,6 +7,7 @@
 
 import { ACCOUNT_VERBS } from '../keys/cli/account-verbs.ts';
 import { KEY_VERBS } from '../keys/cli/key-verbs.ts';
+import { mailSignature } from '../keys/mail/mail-texts.ts';
 import { createKeysTables, KEYS_TABLES } from '../keys/tables/schema.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { checkTables } from '../lib/database/tables.ts';
@@ -31,6 +32,8 @@ async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<
       'SMTP_URL',
       'MAIL_FROM',
       'MAIL_FOLDER',
+      'SITE_NAME',
+      'SITE_CONTACT',
       'SNAPSHOTS_DIR',
     ],
     rest.variables(),
@@ -43,6 +46,7 @@ async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<
       smtpUrl: environment.SMTP_URL,
       folder: environment.MAIL_FOLDER,
       from: environment.MAIL_FROM,
+      signature: mailSignature(environment),
     },
   });
   const database = await openDatabase(environment.DATABASE_URL);

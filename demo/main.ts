@@ -54,6 +54,7 @@ async function main(folder: string): Promise<void> {
     SMTP_URL: '',
     SITE_JWT_SECRET: '',
     SITE_JWKS: '',
+    SIGN_IN_URL: '',
     SIGN_IN_NOTE: `This is a demo. Its accounts are ${USER} and ${MODERATOR}; their e-mails are files in ${path.join(folder, 'mail')}.`,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };

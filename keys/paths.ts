@@ -24,6 +24,17 @@ export function ownKeyPath(id: KeyId, action: OwnAction): string {
   return `${PATHS.keys}/${id}/${action}`;
 }
 
+/** The page to sign in, for a visitor who then comes back to an address of these pages. */
+export function signInPath(returnTo: string): string {
+  if (returnTo === PATHS.keys) return PATHS.signIn;
+  return `${PATHS.signIn}?return=${encodeURIComponent(returnTo)}`;
+}
+
+/** @returns the address that {@link signInPath} was made for, if it is one of these pages; else that of the keys */
+export function returnPath(returnTo = ''): string {
+  return /^\/(?:account|moderation)\/[\w/?=&-]*$/.test(returnTo) ? returnTo : PATHS.keys;
+}
+
 /** The page of one key for moderators. */
 export function reviewPath(id: KeyId): string {
   return `${PATHS.review}/${id}`;

@@ -33,6 +33,7 @@ const SECURITY_FIELDS = {
 
 export function makeApp(site: Site, log: Logger): App {
   const app: App = new Hono<PageEnv>();
+  const ofSite = { hasExplorer: site.hasExplorer, siteProfile: site.siteProfile };
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(SECURITY_FIELDS)) c.header(name, value);
     await next();
@@ -49,12 +50,16 @@ export function makeApp(site: Site, log: Logger): App {
     c.header('Cache-Control', 'no-store');
     await next();
   });
+  app.use(async (c, next) => {
+    // Also a page that is sent before its visitor is known has the names and links of this site.
+    c.set('viewer', { account: undefined, hasSession: false, ...ofSite });
+    await next();
+  });
   app.use(refuseForeignForms(site.publicUrl));
   app.use(async (c, next) => {
     const at = new Date();
     c.set('at', at);
-    const { hasExplorer } = site;
-    c.set('viewer', { ...(await identify(c, site, at)), hasExplorer });
+    c.set('viewer', { ...(await identify(c, site, at)), ...ofSite });
     await next();
   });
   app.use(

@@ -13,13 +13,14 @@ import type { ProgramAdmin } from '../../lib/program/admin/program-admin.ts';
 import { mostConnections, newConnectionCells } from '../../lib/program/connections.ts';
 import type { Environment } from '../../lib/program/environment/environment.ts';
 import { closeServer, listen as listenOn } from '../../lib/program/listen.ts';
+import { mailSignature } from '../mail/mail-texts.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
 import { makeApp } from './app.ts';
 import { type MailWorker, startMailWorker } from './mail-worker/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
-import { makeAssertionCheck } from './visitors/assertion.ts';
+import { makeAssertionCheck, makeRefusalLog } from './visitors/assertion.ts';
 import { readSiteKeys, SITE_KEY_CHECKS } from './visitors/site-keys.ts';
 import { makeSessionCookie } from './visitors/visitors.ts';
 
@@ -33,7 +34,10 @@ export const ACCOUNT_VARIABLES = [
   'SITE_URL',
   'SITE_JWT_SECRET',
   'SITE_JWKS',
+  'SIGN_IN_URL',
   'SIGN_IN_NOTE',
+  'SITE_NAME',
+  'SITE_CONTACT',
   'TRUSTED_PROXIES',
   'SMTP_URL',
   'MAIL_FROM',
@@ -86,6 +90,7 @@ export async function assembleAccount(
     smtpUrl: environment.SMTP_URL,
     folder: environment.MAIL_FOLDER,
     from: environment.MAIL_FROM,
+    signature: mailSignature(environment),
   };
   const mails = await (overrides.startMails ?? startMailWorker)(
     { databaseUrl, mail, publicUrl, logLevel: environment.LOG_LEVEL },
@@ -99,12 +104,18 @@ export async function assembleAccount(
   const site = {
     database,
     publicUrl,
-    siteUrl: environment.SITE_URL,
+    siteProfile: {
+      name: environment.SITE_NAME,
+      contact: environment.SITE_CONTACT,
+      url: environment.SITE_URL,
+    },
+    signInUrl: environment.SIGN_IN_URL,
     signInNote: environment.SIGN_IN_NOTE,
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
     hasExplorer: environment.EXPLORER_KEY !== '',
     sessionCookie: makeSessionCookie(publicUrl.startsWith('https:')),
     checkAssertion,
+    noteRefused: makeRefusalLog(log),
     requestLink: mails.requestLink,
     trustedProxies: trustLoopback(environment.TRUSTED_PROXIES),
     countSignIn: addSignInMetrics(admin.registry),

@@ -23,6 +23,7 @@ import {
   type ReviewWithReason,
   rejectRequest,
   revokeKey,
+  suggestedLimit,
 } from '../lifecycle/reviews.ts';
 import { type Mailer, makeMailer } from '../mail/mailer.ts';
 import { listMails, type QueuedMail, retryAll, sendDueMails } from '../mail/outbox.ts';
@@ -86,9 +87,9 @@ function idOf({ positionals: [text] }: Arguments): number {
 
 const parseLimit = wholeNumber(1, LARGEST_LIMIT);
 
-/** The value of `--limit`, or else of DEFAULT_RATE_LIMIT. */
-function limitOf({ texts: { limit } }: Arguments, { defaultLimit }: KeySettings): number {
-  return limit === undefined ? defaultLimit : readValue('--limit', limit, parseLimit);
+/** The value of `--limit`; undefined without it. */
+function limitIn({ texts: { limit } }: Arguments): number | undefined {
+  return limit === undefined ? limit : readValue('--limit', limit, parseLimit);
 }
 
 /** The part of a review that is the same for every verb: an operator acts, now. */
@@ -124,7 +125,7 @@ export const KEY_VERBS: readonly Verb[] = [
     help: 'Creates an approved key without an account and prints it once. The limit is in requests per minute (default: DEFAULT_RATE_LIMIT). With --for-explorer, prints a line for the settings of the proxy (default: --limit 600).',
     prepare(args, settings) {
       const isForExplorer = args.switches.has('for-explorer');
-      const limit = limitOf(args, isForExplorer ? { ...settings, defaultLimit: 600 } : settings);
+      const limit = limitIn(args) ?? (isForExplorer ? 600 : settings.defaultLimit);
       const purpose = args.texts.note ?? (isForExplorer ? 'explorer' : '');
       return async (database) => {
         const { id, key } = await issueKey(database, { limit, purpose, at: new Date() });
@@ -137,14 +138,21 @@ export const KEY_VERBS: readonly Verb[] = [
   },
   {
     usage: 'approve ID [--limit N]',
-    help: 'Approves a pending request. For the limit, see "issue".',
+    help: 'Approves a pending request. For the limit, see "issue". A request for a higher limit raises the limit of its key, to what it asks for without --limit.',
     prepare(args, settings) {
       const id = idOf(args);
-      const limit = limitOf(args, settings);
+      const given = limitIn(args);
       return async (database) => {
+        const request = await findKey(database, id);
+        if (request === undefined) throw noSuchKey(id);
+        const limit = given ?? suggestedLimit(request, settings.defaultLimit);
         await approveRequest(database, id, { limit, ...operator(settings) });
+        const { limit_of } = request;
         return {
-          message: `Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`,
+          message:
+            limit_of === null
+              ? `Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`
+              : `Request ${id} is approved: key ${limit_of} has ${limit} requests a minute now.`,
         };
       };
     },
@@ -190,7 +198,7 @@ export const KEY_VERBS: readonly Verb[] = [
   },
   {
     usage: 'list [--state STATE] [--text TEXT] [--json]',
-    help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in name, purpose, website, prefixes and account. LIMIT OF is the key for which a request asks a higher limit.`,
+    help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in name, purpose, website, prefixes and account. LIMIT OF is the key for which a request asks a higher limit, and LIMIT what it asks for.`,
     prepare(args) {
       const { state: name, text } = args.texts;
       const state =

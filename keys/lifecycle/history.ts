@@ -9,6 +9,7 @@ import {
   addSeconds,
   fromDatabaseTime,
   latestTime,
+  marks,
   toDatabaseTime,
   toObject,
 } from '../tables/values.ts';
@@ -37,9 +38,12 @@ export interface KeyEvent {
   /** Null if an operator acted, or the account was removed. */
   readonly actor_name: string | null;
   readonly action: EventAction;
-  /** Why a moderator or operator rejected or revoked the key, or its new name; otherwise null. */
+  /**
+   * Why a moderator or operator rejected or revoked the key, its new name, or the request that raised its
+   * limit; otherwise null.
+   */
   readonly reason: string | null;
-  /** The limit that the key got, in requests per minute; null if the action sets none. */
+  /** The limit that the key got or that its owner asked for, in requests per minute; otherwise null. */
   readonly limit_per_minute: number | null;
 }
 
@@ -80,13 +84,26 @@ export async function eventsOf(
   keyId: number,
   most = Number.MAX_SAFE_INTEGER,
 ): Promise<KeyEvent[]> {
+  return (await eventsOfEach(reader, [keyId], most)).get(keyId) ?? [];
+}
+
+/** As {@link eventsOf}, of each of some keys. @returns by the id of the key */
+export async function eventsOfEach(
+  reader: Reader,
+  keyIds: readonly number[],
+  most: number,
+): Promise<Map<number, KeyEvent[]>> {
+  if (keyIds.length === 0) return new Map();
   const rows = await reader.rows(
     `SELECT e.id, e.key_id, e.at, e.actor_id, a.name, e.action, e.reason, e.limit_per_minute
-     FROM key_events e LEFT JOIN accounts a ON a.id = e.actor_id
-     WHERE e.key_id = ? ORDER BY e.id DESC LIMIT ${most}`,
-    [keyId],
+     FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY key_id ORDER BY id DESC) AS age
+           FROM key_events WHERE key_id IN (${marks(keyIds)})) numbered
+     JOIN key_events e ON e.id = numbered.id LEFT JOIN accounts a ON a.id = e.actor_id
+     WHERE numbered.age <= ${most} ORDER BY e.id`,
+    keyIds,
   );
-  return rows.toReversed().map((row) => toObject<KeyEvent>(COLUMNS, row));
+  const events = rows.map((row) => toObject<KeyEvent>(COLUMNS, row));
+  return Map.groupBy(events, ({ key_id }) => key_id);
 }
 
 /**

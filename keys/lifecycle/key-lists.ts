@@ -28,11 +28,16 @@ export interface KeyRow {
   readonly last_used_at: string | null;
   /** What the owner calls the key; null if it has no name. */
   readonly name: string | null;
-  /** The id of the key for which the request asks a higher limit; null if it asks for a key. */
+  /**
+   * The id of the key for which the request asks a higher limit, which is in `limit_per_minute`; null if it
+   * asks for a key.
+   */
   readonly limit_of: number | null;
   /** Of the key that a rotation has replaced. Both values are null if none still works. */
   readonly old_key_prefix: string | null;
   readonly old_key_ends_at: string | null;
+  /** The present limit of the key for which the request asks a higher one; null if it asks for a key. */
+  readonly present_limit: number | null;
 }
 
 /** A key with its account. Both values are null if the key has no account or the account is removed. */
@@ -43,7 +48,7 @@ export interface KeyWithAccount extends KeyRow {
 
 const OWN_COLUMNS = `id, state, limit_per_minute, key_prefix, account_id, purpose, website_url, reason,
   requested_at, reviewed_at, reviewed_by, revealed_at, revoked_at, last_used_at, name, limit_of`;
-const COLUMNS = `${OWN_COLUMNS}, old_key_prefix, old_key_ends_at`;
+const COLUMNS = `${OWN_COLUMNS}, old_key_prefix, old_key_ends_at, present_limit`;
 
 /** Restricts a list of keys. */
 interface Filter {
@@ -131,7 +136,8 @@ async function select<T extends KeyRow>(
   const now = new Date();
   const own = OWN_COLUMNS.replace(/\w+/g, 'k.$&');
   const rows = await reader.rows(
-    `SELECT ${own}, o.key_prefix, o.ends_at${more.replaceAll('account_', 'a.')} FROM api_keys k
+    `SELECT ${own}, o.key_prefix, o.ends_at, l.limit_per_minute${more.replaceAll('account_', 'a.')} FROM api_keys k
+     LEFT JOIN api_keys l ON l.id = k.limit_of
      LEFT JOIN old_keys o ON o.key_id = k.id AND o.ends_at > ? AND o.ends_at <= ? AND k.state = 'approved' ${rest}`,
     [...endsOfOldKeys(now), ...values],
   );

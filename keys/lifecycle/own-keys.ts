@@ -2,20 +2,22 @@
  * What owners do: send, withdraw and name requests; reveal, rotate, name and revoke keys. A key of
  * another account is treated as if it did not exist. A raw key is returned once and stored nowhere.
  */
-import type { Database, Reader, Writer } from '../../lib/database/database.ts';
+import type { Database, Reader, Value, Writer } from '../../lib/database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
+import { shownNumber } from '../../lib/pages/shown-values.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
 import {
   type AccountId,
   addSeconds,
   endsOfOldKeys,
+  marks,
   OVERLAP_HOURS,
   toDatabaseTime,
 } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { findKey, type KeyRow } from './key-lists.ts';
-import { noSuchAccount, Refusal, readAll } from './refusal.ts';
+import { invalid, noSuchAccount, Refusal, readAll } from './refusal.ts';
 import {
   applyTransition,
   END_OLD_KEY,
@@ -24,7 +26,7 @@ import {
   type Transition,
   WITHDRAW,
 } from './transition.ts';
-import { parseWebsite, readKeyName, readPurpose } from './typed-text.ts';
+import { checkLimit, parseWebsite, readKeyName, readPurpose } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
 export const MOST_PENDING = 5;
@@ -58,25 +60,66 @@ interface NewRequest {
   readonly websiteUrl: string;
   /** '' for none. */
   readonly name?: string | undefined;
-  /** The id of the key for which a higher limit is asked. */
-  readonly limitOf?: number | undefined;
   readonly at: Date;
 }
 
 /**
  * Requests a key.
- * @throws Refusal if the request is not valid, too many requests are under review, or the account or the
- * key that gets a higher limit does not exist
+ * @throws Refusal if the request is not valid, too many requests are under review, or the account does not
+ * exist
  */
 export async function requestKey(
   database: Database,
-  { accountId, purpose: text, websiteUrl, name = '', limitOf, at }: NewRequest,
+  { accountId, purpose: text, websiteUrl, name: typedName = '', at }: NewRequest,
 ): Promise<{ id: number }> {
-  const typed = readAll(
+  const [purpose, website_url, name] = readAll(
     () => readPurpose(text),
     () => parseWebsite(websiteUrl),
-    () => readKeyName(name),
+    () => readKeyName(typedName),
   );
+  return addRequest(database, { accountId, at }, { purpose, website_url, name });
+}
+
+interface LimitRequest extends Pick<NewRequest, 'accountId' | 'purpose' | 'at'> {
+  /** The id of the key. */
+  readonly limitOf: number;
+  /** In requests per minute. */
+  readonly limit: number;
+}
+
+/**
+ * Asks a higher limit for a key. Its approval raises the limit of that key, and makes no other one.
+ * @throws Refusal as {@link requestKey}, and if the key is not in use
+ */
+export async function requestHigherLimit(
+  database: Database,
+  { accountId, limitOf, limit, purpose: text, at }: LimitRequest,
+): Promise<{ id: number }> {
+  const key = await findLimited(database, accountId, limitOf);
+  if (key === undefined) {
+    throw new Refusal('The key for which you asked a higher limit is not in use.', 'conflict');
+  }
+  const { limit_per_minute: present, website_url } = key;
+  const [asked, purpose] = readAll<string | number>(
+    () => readHigherLimit(limit, present),
+    () => readPurpose(text, 'Say why you need more.'),
+  );
+  const request = { purpose, website_url, limit_of: limitOf, limit_per_minute: asked };
+  return addRequest(database, { accountId, at, limit }, request);
+}
+
+function readHigherLimit(limit: number, present: number): number {
+  checkLimit(limit);
+  if (limit > present) return limit;
+  throw invalid(`The key has ${shownNumber(present)} requests per minute. Ask for more.`, 'limit');
+}
+
+/** @param columns of the row, besides those of every request */
+async function addRequest(
+  database: Database,
+  { accountId, at, limit }: { accountId: AccountId; at: Date; limit?: number },
+  columns: Readonly<Record<string, Value>>,
+): Promise<{ id: number }> {
   const refuseTooMany = async (reader: Reader) => {
     await refuseManyChanges(reader, accountId, at);
     if (await hasMostPending(reader, accountId)) {
@@ -86,21 +129,19 @@ export async function requestKey(
       );
     }
   };
-  if (limitOf !== undefined && !(await findLimited(database, accountId, limitOf))) {
-    throw new Refusal('The key for which you asked a higher limit is not in use.', 'conflict');
-  }
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   await refuseTooMany(database);
   const hasTable = await hasAccounts(database);
   if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
   return withAccountLock(database, accountId, async (writer) => {
     await refuseTooMany(writer);
+    const names = Object.keys(columns);
     const { insertId: id } = await writer.run(
-      `INSERT INTO api_keys (account_id, state, requested_at, limit_of, purpose, website_url, name)
-       VALUES (?, 'pending', ?, ?, ?, ?, ?)`,
-      [accountId, toDatabaseTime(at), limitOf ?? null, ...typed],
+      `INSERT INTO api_keys (account_id, state, requested_at, ${names.join(', ')})
+       VALUES (?, 'pending', ?, ${marks(names)})`,
+      [accountId, toDatabaseTime(at), ...Object.values(columns)],
     );
-    await recordEvent(writer, { keyId: id, at, actorId: accountId, action: 'requested' });
+    await recordEvent(writer, { keyId: id, at, actorId: accountId, action: 'requested', limit });
     return { id };
   });
 }

@@ -1,6 +1,7 @@
 /** What moderators and operators do: issue, approve, reject and revoke keys, change limits. */
-import type { Database } from '../../lib/database/database.ts';
+import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
+import { shownNumber } from '../../lib/pages/shown-values.ts';
 import {
   approvedMail,
   type KeyNews,
@@ -10,10 +11,13 @@ import {
 } from '../mail/mail-texts.ts';
 import { type AccountId, toDatabaseTime } from '../tables/values.ts';
 import { recordEvent } from './history.ts';
+import { findKey, type KeyRow } from './key-lists.ts';
+import { invalid, Refusal } from './refusal.ts';
 import {
   APPROVE,
   applyTransition,
   CHANGE_LIMIT,
+  GRANT,
   REJECT,
   REVOKE,
   type Transition,
@@ -60,15 +64,31 @@ export async function issueKey(
   return { id, key };
 }
 
-/** Approves a pending request. The key itself is created when the owner reveals it. */
+type Approval = Review & { readonly limit: number };
+
+/** The limit of a request, if a moderator does not choose another one. */
+export function suggestedLimit(request: KeyRow, defaultLimit: number): number {
+  return request.limit_of === null ? defaultLimit : request.limit_per_minute;
+}
+
+/**
+ * Approves a pending request. Of a request for a key, the key itself is created when the owner reveals it. A
+ * request for a higher limit raises the limit of its key.
+ */
 export async function approveRequest(
   database: Database,
   id: number,
-  { limit, by, at, publicUrl }: Review & { readonly limit: number },
+  approval: Approval,
 ): Promise<void> {
+  const { limit, by, at, publicUrl } = approval;
   checkLimit(limit);
+  const limitOf = (await findKey(database, id))?.limit_of ?? null;
+  const raises = {
+    ...GRANT,
+    last: (writer: Writer) => raiseLimit(writer, Number(limitOf), `Request ${id}`, approval),
+  };
   await applyTransition(database, id, {
-    ...APPROVE,
+    ...(limitOf === null ? APPROVE : raises),
     changes: {
       limit_per_minute: limit,
       reviewed_at: toDatabaseTime(at),
@@ -77,6 +97,31 @@ export async function approveRequest(
     event: { action: 'approved', actorId: by, at, limit },
     mail: { publicUrl, write: (news) => approvedMail(news, limit) },
   });
+}
+
+/** @param reason what the history of the key says @throws Refusal if the key does not get a higher limit by it */
+async function raiseLimit(
+  writer: Writer,
+  keyId: number,
+  reason: string,
+  { limit, by, at }: Approval,
+): Promise<void> {
+  const { changes } = await writer.run(
+    `UPDATE api_keys SET limit_per_minute = ?
+     WHERE id = ? AND state = 'approved' AND limit_per_minute < ?`,
+    [limit, keyId, limit],
+  );
+  if (changes !== 1) throw await notRaised(writer, keyId);
+  await recordEvent(writer, { keyId, at, actorId: by, action: 'limit_changed', reason, limit });
+}
+
+async function notRaised(reader: Reader, keyId: number): Promise<Refusal> {
+  const { state = 'gone', limit_per_minute: present = 0 } = (await findKey(reader, keyId)) ?? {};
+  if (state !== 'approved') {
+    return new Refusal(`Key ${keyId} is ${state}. Reject the request.`, 'conflict');
+  }
+  const shown = `${shownNumber(present)} requests per minute`;
+  return invalid(`Key ${keyId} has ${shown}. Give it more, or reject the request.`, 'limit');
 }
 
 /** Rejects a pending request. */

@@ -3,6 +3,7 @@
  *
  *   pending ──approve──► approved ──(reveal, rotate, limit)──► approved ──revoke──► revoked
  *      │
+ *      ├─────grant─────► granted (a request for a higher limit, which another key has got)
  *      ├─────reject────► rejected
  *      └────withdraw───► withdrawn
  *
@@ -33,6 +34,7 @@ export const APPROVE: StateChange = {
   to: 'approved',
   rule: 'only a pending request can be approved',
 };
+export const GRANT: StateChange = { ...APPROVE, to: 'granted' };
 export const REJECT: StateChange = {
   from: ['pending'],
   to: 'rejected',
@@ -144,10 +146,11 @@ async function readNews(
   keyId: number,
   publicUrl: string,
 ): Promise<KeyNews | undefined> {
-  const sql = 'SELECT account_id, name FROM api_keys WHERE id = ?';
-  const [[accountId, name] = []] = await reader.rows(sql, [keyId]);
+  const sql = 'SELECT account_id, name, limit_of FROM api_keys WHERE id = ?';
+  const [[accountId, name, limitOf] = []] = await reader.rows(sql, [keyId]);
   const owner = accountId == null ? undefined : await findAccount(reader, toAccountId(accountId));
-  return owner && { keyId, name: name as string | null, owner, publicUrl };
+  const facts = { name: name as string | null, limitOf: limitOf as number | null };
+  return owner && { keyId, ...facts, owner, publicUrl };
 }
 
 /** The reason why no row was changed. */

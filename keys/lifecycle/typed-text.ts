@@ -23,10 +23,10 @@ export function cleanText(text: string): string {
     .trim();
 }
 
-/** @throws Refusal if the text is empty or too long */
-export function readPurpose(text: string): string {
+/** @param ifEmpty what to do about an empty text @throws Refusal if the text is empty or too long */
+export function readPurpose(text: string, ifEmpty = 'Say what you are building.'): string {
   const purpose = cleanText(text);
-  if (purpose === '') throw invalid('Say what you are building.', 'purpose');
+  if (purpose === '') throw invalid(ifEmpty, 'purpose');
   checkLength('Your text', purpose, 'purpose');
   return purpose;
 }

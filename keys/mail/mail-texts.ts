@@ -4,6 +4,7 @@
  * whole.
  */
 import { shownNumber } from '../../lib/pages/shown-values.ts';
+import type { Environment } from '../../lib/program/environment/environment.ts';
 import { PATHS } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
 
@@ -19,6 +20,8 @@ export interface KeyNews {
   readonly keyId: number;
   /** What the owner calls the key; null if it has no name. */
   readonly name: string | null;
+  /** The key for which a request asks a higher limit; null if it asks for a key. */
+  readonly limitOf: number | null;
   readonly owner: Account;
   /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
@@ -27,6 +30,14 @@ export interface KeyNews {
 /** @param limit in requests per minute */
 export function approvedMail(news: KeyNews, limit: number): MailText {
   const limits = `${shownNumber(limit)} requests per minute`;
+  const { keyId, limitOf } = news;
+  if (limitOf !== null) {
+    return mailOf(news, `Request ${keyId} is approved: key ${limitOf} has a higher limit`, [
+      `Your request ${keyId} is approved. Key ${limitOf} allows ${limits} now. You need not change anything.`,
+      'See your keys and requests:',
+      keysPage(news),
+    ]);
+  }
   return mailOf(news, `Request ${news.keyId} is approved: your API key is ready`, [
     `Your request ${named(news)} is approved. Your key allows ${limits}. Reveal it on this page:`,
     keysPage(news),
@@ -35,8 +46,11 @@ export function approvedMail(news: KeyNews, limit: number): MailText {
 }
 
 export function rejectedMail(news: KeyNews, reason: string): MailText {
-  return mailOf(news, `Request ${news.keyId} for an API key was not approved`, [
-    `Your request ${named(news)} was not approved. The moderator wrote:`,
+  const { keyId, limitOf } = news;
+  const what = limitOf === null ? 'an API key' : 'a higher limit';
+  const kept = limitOf === null ? '' : `; key ${limitOf} keeps its limit`;
+  return mailOf(news, `Request ${keyId} for ${what} was not approved`, [
+    `Your request ${named(news)} was not approved${kept}. The moderator wrote:`,
     quoted(reason),
     'You can send a new request here:',
     keysPage(news),
@@ -83,6 +97,13 @@ export function signInMail(owner: Account, { token, minutes, publicUrl }: MailLi
     `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail.`,
   ]);
 }
+
+/** The end of each e-mail: what the operator calls the site, and whom to ask. '' if neither is set. */
+export function mailSignature({ SITE_NAME, SITE_CONTACT }: Signature): string {
+  const lines = [SITE_NAME, SITE_CONTACT].filter((line) => line !== '');
+  return lines.length === 0 ? '' : `\n-- \n${lines.join('\n')}\n`;
+}
+type Signature = Pick<Environment<'SITE_NAME' | 'SITE_CONTACT'>, 'SITE_NAME' | 'SITE_CONTACT'>;
 
 function mailOf(
   { owner }: Pick<KeyNews, 'owner'>,

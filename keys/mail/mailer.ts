@@ -78,9 +78,11 @@ export interface MailSettings {
   readonly folder: string;
   /** The sender, such as "Cover Catalogue <no-reply@example.org>". */
   readonly from: string;
+  /** What stands below each text. */
+  readonly signature?: string;
 }
 
-export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
+export function makeMailer({ smtpUrl, folder, from, signature = '' }: MailSettings): Mailer {
   const sender = readValue('MAIL_FROM', from, parseSender);
   const domain = domainOf(sender.address);
   const compose = ({ id, to, subject, text, date }: Mail) => {
@@ -106,7 +108,8 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
 
   let transport: Transporter | undefined;
   return {
-    async send(mail) {
+    async send(unsigned) {
+      const mail = { ...unsigned, text: unsigned.text + signature };
       // Loaded when it is first needed: loading takes as long as a verb of `cover-catalogue keys` takes
       // to run, and most verbs send nothing.
       const { createTransport } = await import('nodemailer');

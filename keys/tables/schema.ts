@@ -246,6 +246,12 @@ async function canRewrite(database: Database): Promise<boolean> {
   return isRefused.includes(false);
 }
 
+/** Whether all triggers that protect the history exist and the database user may see them. */
+export async function hasHistoryTriggers(database: Database): Promise<boolean> {
+  const found = await triggersOf(database);
+  return Object.keys(TRIGGER_EVENTS[database.kind]).every((name) => found.has(name));
+}
+
 async function triggersOf(database: Database): Promise<Set<string>> {
   const rows = await database.rows(
     database.kind === 'sqlite'

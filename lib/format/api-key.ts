@@ -16,9 +16,17 @@ const SHAPE = new RegExp(`^${KEY_PREFIX}${KEY_BODY.source}$`);
 
 /**
  * A key is pending until a moderator approves or rejects it, or its owner withdraws the request. An
- * approved one can be revoked permanently.
+ * approved one can be revoked permanently. A request for a higher limit never becomes a key: once it is
+ * approved, it is granted.
  */
-export const KEY_STATES = ['pending', 'approved', 'rejected', 'withdrawn', 'revoked'] as const;
+export const KEY_STATES = [
+  'pending',
+  'approved',
+  'granted',
+  'rejected',
+  'withdrawn',
+  'revoked',
+] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
 /** How many leading characters of a key are stored and shown: enough to tell an owner's keys apart. */

@@ -25,7 +25,7 @@ export const LARGEST_LIMIT = 1_000_000;
 const KEYS_VERSION = 1;
 
 /** The states of the keys in the file. A request has no key before it is approved. */
-export type DecidedState = Exclude<KeyState, 'pending' | 'withdrawn'>;
+export type DecidedState = Exclude<KeyState, 'pending' | 'granted' | 'withdrawn'>;
 
 /** Whether a value is a valid entry of the file. */
 export const isKeyEntry = withMembers({

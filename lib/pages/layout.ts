@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import { domainToUnicode } from 'node:url';
 import { type Html, html } from './html.ts';
 
 export interface Link {
@@ -27,8 +28,28 @@ const FOOTER: readonly Link[] = [
   { path: '/openapi.json', text: 'OpenAPI document' },
 ];
 
-const SITE_NAME = 'Cover Catalogue API';
+export const DEFAULT_NAME = 'Cover Catalogue API';
 const CURRENT = html` aria-current="page"`;
+
+/** What the owner has set of a site; a text is '' if it is not set. */
+export interface SiteProfile {
+  readonly name: string;
+  /** An e-mail address, or the address of a page. */
+  readonly contact: string;
+  /** The address of the catalogue's website. Pages link to it by its name. */
+  readonly url: string;
+}
+
+/** The address of a link to a contact. */
+export function contactLink(contact: string): string {
+  return contact.includes('://') ? contact : `mailto:${contact}`;
+}
+
+/** What all pages of a program have in common. */
+export interface SiteFrame {
+  readonly site: SiteProfile;
+  readonly hasExplorer: boolean;
+}
 
 export interface PageParts {
   /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
@@ -42,6 +63,8 @@ export interface PageParts {
   readonly scripts?: readonly string[];
   /** `column`: text of a comfortable width. `wide`: as wide as the header, for pages with several columns. */
   readonly width?: 'column' | 'wide';
+  /** Whose pages these are; without it, they have the name of the product. */
+  readonly site?: SiteProfile | undefined;
   /** What link previews and search engines show. */
   readonly description?: string | undefined;
   /** The address of an image for link previews. */
@@ -58,16 +81,18 @@ export interface PageParts {
 
 export function renderPage(parts: PageParts): Html {
   const { title, filesPath = '', path, description, image, hasExplorer, aside, body } = parts;
-  const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
+  const { styles = [], scripts = [], navigation = [], width = 'column', site } = parts;
+  const name = site?.name || DEFAULT_NAME;
   return html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>${title !== undefined && html`${title} · `}${SITE_NAME}</title>
+    <title>${title !== undefined && html`${title} · `}${name}</title>
     ${description !== undefined && html`<meta name="description" property="og:description" content="${description}">`}
-    <meta property="og:title" content="${title ?? SITE_NAME}">
+    <meta property="og:title" content="${title ?? name}">
+    <meta property="og:site_name" content="${name}">
     ${image !== undefined && html`<meta property="og:image" content="${image}">`}
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
@@ -78,7 +103,7 @@ export function renderPage(parts: PageParts): Html {
   <body>
     <a class="skip" href="#content">Skip to the content</a>
     <header class="site">
-      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
+      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${name}</a>
       <nav aria-label="Site">
         ${[...(hasExplorer ? [EXPLORE] : []), ...NAVIGATION, ...navigation].map(
           (link) => html`<a href="${link.path}"${link.path === path && CURRENT}>${link.text}</a>`,
@@ -91,12 +116,31 @@ export function renderPage(parts: PageParts): Html {
     </main>
     <footer class="site">
       <nav aria-label="More">
-        ${FOOTER.map(({ path, text }) => html`<a href="${path}">${text}</a>`)}
+        ${FOOTER.map(({ path, text }) => html`<a href="${path}">${text}</a>`)}${ownLinks(site)}
       </nav>
     </footer>
   </body>
 </html>
 `;
+}
+
+/** The links in the footer that the owner has set. */
+function ownLinks(site: SiteProfile | undefined): Html | undefined {
+  return (
+    site &&
+    html`${!isLocal(site.url) && html`<a href="${site.url}">${site.name || shownHost(site.url)}</a>`}${site.contact !== '' && html`<a href="${contactLink(site.contact)}">Contact</a>`}`
+  );
+}
+
+/** Whether an address is on this machine, as the defaults are: nobody else can follow a link to it. */
+export function isLocal(address: string): boolean {
+  return new URL(address).hostname === 'localhost';
+}
+
+/** The host of an address with its port, in letters: "münchen.example", not "xn--mnchen-3ya.example". */
+export function shownHost(address: string): string {
+  const { host, hostname } = new URL(address);
+  return host.replace(hostname, () => domainToUnicode(hostname) || hostname);
 }
 
 /**

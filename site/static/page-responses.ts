@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hashBytes, hexOf } from '../../lib/format/content-hash.ts';
 import { html } from '../../lib/pages/html.ts';
-import { renderPage } from '../../lib/pages/layout.ts';
+import { renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { makeResource, type Resource } from '../../proxy/http/resource.ts';
 import {
@@ -75,10 +75,12 @@ export interface SiteError {
 }
 
 /**
+ * @param frame of its page
  * @param error for programs: the text of the JSON
  * @param title, @param text for people: what happened, and what to do
  */
 export function prepareSiteError(
+  frame: SiteFrame,
   status: number,
   error: string,
   title: string,
@@ -86,6 +88,7 @@ export function prepareSiteError(
   headers: HeaderLines = '',
 ): SiteError {
   const page = renderPage({
+    ...frame,
     title,
     body: html`<p class="faint">Error ${status}</p>
       <h1>${title}</h1>
@@ -103,9 +106,9 @@ export function prepareSiteError(
  * The error for a request that is not well-formed.
  * @param fault what is wrong with it, without a full stop and without anything of the request
  */
-export function prepareBadRequest(fault: string): SiteError {
+export function prepareBadRequest(frame: SiteFrame, fault: string): SiteError {
   const title = 'Your browser sent something that we cannot read';
-  return prepareSiteError(400, fault, title, `${fault}.`);
+  return prepareSiteError(frame, 400, fault, title, `${fault}.`);
 }
 
 /** Whether the client names text/html, as every browser does for a page. Programs send "*" or nothing. */

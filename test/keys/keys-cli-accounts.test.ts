@@ -1,14 +1,16 @@
 /** What operators do at the command line for accounts and their keys, and the outbox. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { addAccount, removeAccount } from '#keys/lifecycle/accounts.ts';
-import { requestKey, revealKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
+import { requestHigherLimit, requestKey, revealKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
 import { createSession, findSession } from '#keys/lifecycle/sign-in.ts';
 import { lockAccount } from '#keys/tables/accounts.ts';
 import type { AccountId } from '#keys/tables/values.ts';
 import type { Database } from '#lib/database/database.ts';
 import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
 import { KINDS } from '#test/support/databases.ts';
-import { runKeys } from '#test/support/product.ts';
+import { ROOT, runKeys } from '#test/support/product.ts';
 import { startMailServer } from '#test/support/servers/mail-server.ts';
 import { openKeyTables } from './keys-database.ts';
 
@@ -62,6 +64,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(isWellFormedKey(rotated.stdout.trim())).toBe(true);
     const stored = await database.rows('SELECT key_hash FROM api_keys');
     expect(stored).toEqual([[hashKey(rotated.stdout.trim())]]);
+    const asked = { accountId: 1, limitOf: 1, limit: 900, purpose: 'x', at: new Date() };
+    await requestHigherLimit(database, asked);
+    expect((await keys(['approve', '2'])).stderr).toBe(
+      'Request 2 is approved: key 1 has 900 requests a minute now.\n',
+    );
+    await done('limit', '1', '300');
     await done('revoke', '1', '--reason', 'It leaked.');
     expect((await json('list'))[0]).toMatchObject({
       state: 'revoked',
@@ -69,6 +77,26 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
       limit_per_minute: 300,
       reviewed_at: expect.any(String),
     });
+  });
+
+  it('lets one person review without a moderator, with the commands of the documents', async () => {
+    const document = readFileSync(path.join(ROOT, 'operations/keys.md'), 'utf8');
+    const [, section = ''] = document.split('## Without a moderator\n');
+    const [told = ''] = section.split('\n## ');
+    const [list = [], ...others] = [...told.matchAll(/^ {4}cover-catalogue keys (.*)$/gm)].map(
+      ([, words = '']) =>
+        Array.from(words.matchAll(/"([^"]*)"|\S+/g), ([word, text]) => text ?? word),
+    );
+    await done('account', 'add', 'ola@covers.example', '--name', 'Ola');
+    for (let i = 1; i <= 3; i++) await request(1);
+    expect((await done(...list)).match(/^\d+ +pending /gm)).toHaveLength(3);
+    for (const words of others) await done(...words);
+    expect(await json('list')).toMatchObject([
+      { state: 'approved', limit_per_minute: 120 },
+      { state: 'approved', limit_per_minute: 600 },
+      { state: 'rejected', reason: 'The archive has all of it in one request.' },
+    ]);
+    expect((await json('account', 'list')).at(-1)).toMatchObject({ role: 'moderator' });
   });
 
   it('does not change accounts of the site', async () => {

@@ -180,7 +180,7 @@ describe('the keys command', () => {
     [['issue', '--frob'], '--frob'],
     [
       ['list', '--state', 'lost'],
-      '--state must be one of pending, approved, rejected, withdrawn, revoked',
+      '--state must be one of pending, approved, granted, rejected, withdrawn, revoked',
     ],
     [['approve'], 'ID is missing'],
     [['approve', 'one'], 'not "one"'],

@@ -1,6 +1,11 @@
 /** A database with the tables of keys and accounts, in which tests create keys of any state. */
 
-import { requestKey, revealKey, withdrawRequest } from '#keys/lifecycle/own-keys.ts';
+import {
+  requestHigherLimit,
+  requestKey,
+  revealKey,
+  withdrawRequest,
+} from '#keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '#keys/lifecycle/reviews.ts';
 import type { Account } from '#keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
@@ -22,7 +27,7 @@ export const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000
 
 /** The states of keys in the product, and a separate one for an approved key that was revealed. */
 export const STATES = [
-  ...['pending', 'approved', 'revealed', 'rejected', 'withdrawn', 'revoked'],
+  ...['pending', 'approved', 'revealed', 'granted', 'rejected', 'withdrawn', 'revoked'],
 ] as const;
 export type TestState = (typeof STATES)[number];
 
@@ -80,6 +85,12 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     await approveRequest(database, id, { limit: 60, ...REVIEW });
     if (state !== 'approved') await revealKey(database, { id, accountId, at: AT });
     if (state === 'revoked') await revokeKey(database, id, { reason: 'leaked', ...REVIEW });
+    if (state === 'granted') {
+      const asked = { accountId, limitOf: id, limit: 600, purpose: 'long lists', at: AT };
+      const request = await requestHigherLimit(database, asked);
+      await approveRequest(database, request.id, { limit: 600, ...REVIEW });
+      return request.id;
+    }
     return id;
   }
 

@@ -28,6 +28,7 @@ const SECRET =
 const RESTRICTED: Readonly<Partial<Record<VariableName, readonly Program[]>>> = {
   DATABASE_URL: ['schedule', 'account'],
   SITE_JWKS: ['account'],
+  SIGN_IN_URL: ['account'],
   MAIL_FOLDER: ['account'],
   SNAPSHOT_SIGNING_KEY: ['schedule'],
   SNAPSHOT_PUBLIC_KEYS: ['schedule', 'replica'],

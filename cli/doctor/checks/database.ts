@@ -21,6 +21,7 @@ import { SILENT } from '../../../lib/program/progress.ts';
 import { readStoredBody } from '../../../proxy/read-stored-body.ts';
 import {
   type Check,
+  type CheckContext,
   type Findings,
   requireDatabase,
   requireValue,
@@ -150,7 +151,8 @@ export const keys: Check = {
   name: 'tables of API keys',
   programs: ['schedule', 'account'],
   fix: 'Run as a user with all rights: cover-catalogue keys list. It creates what is missing.',
-  async run(context, { ok, warn, error }) {
+  async run(context, findings) {
+    const { ok, warn, error } = findings;
     const source = requireDatabase(context);
     const snapshotsDir = requireValue(context, 'SNAPSHOTS_DIR');
     const file = path.join(snapshotsDir, KEYS_FILE);
@@ -180,17 +182,37 @@ export const keys: Check = {
     if (!(await hasAccounts(source))) {
       error(
         'A table or view "accounts" with the columns id, email, name and role does not exist or may not be read: nobody can sign in.',
-        `GRANT SELECT on it, create a view of your site's accounts, or run "cover-catalogue keys account add".`,
+        `GRANT SELECT on it, create a view of your site's accounts, or run "cover-catalogue keys account add" with the rights on accounts that operations/keys.md lists.`,
       );
       return;
     }
+    await checkAddresses(source, context, findings);
     const moderators = await selectCount(source, "accounts WHERE role = 'moderator'");
     if (moderators > 0) ok(`Accounts that are moderators: ${moderators}.`);
     else {
       warn(
         'No account is a moderator: nobody can review requests on the pages.',
-        'Run "cover-catalogue keys account add" with --role moderator, or set the role in your view.',
+        'Run "cover-catalogue keys account add" with --role moderator, set the role in your view, or review at the command line: see "Without a moderator" in operations/keys.md.',
       );
     }
   },
 };
+
+/** An address of two accounts signs in neither of them. Addresses in another case count as different. */
+async function checkAddresses(
+  source: Database,
+  { values: { SITE_JWT_SECRET, SITE_JWKS } }: CheckContext,
+  { warn }: Findings,
+): Promise<void> {
+  if (SITE_JWT_SECRET !== '' || SITE_JWKS !== '') return;
+  const repeated = `(SELECT MIN(id) AS one, MAX(id) AS other FROM accounts WHERE email <> ''
+    GROUP BY HEX(email) HAVING COUNT(*) > 1) repeated`;
+  const count = await selectCount(source, repeated);
+  if (count === 0) return;
+  const examples = await source.rows(`SELECT one, other FROM ${repeated} ORDER BY one LIMIT 3`);
+  const pairs = examples.map(([one, other]) => `${one} and ${other}`).join('; ');
+  warn(
+    `E-mail addresses that belong to more than one account: ${count}. These accounts cannot sign in by link, such as those with the ids ${pairs}.`,
+    'Give each account an address of its own, or keep one of them in your view.',
+  );
+}

@@ -1,10 +1,11 @@
 /**
  * Whether the user of DATABASE_URL has the rights that the programs need, and none to change the
- * catalogue. The server itself decides: each right is tried with a statement that matches no row.
+ * catalogue. The server itself decides: each right is tried with a statement that changes nothing.
  */
 
+import { viewsOf } from '../../../keys/tables/accounts.ts';
 import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../../keys/tables/rights.ts';
-import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { ACCOUNTS_TABLE, hasHistoryTriggers, KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import type { Database } from '../../../lib/database/database.ts';
 import { readUser } from '../../../lib/database/hidden-views.ts';
 import { CATALOGUE_TABLES } from '../../../lib/database/schema.ts';
@@ -13,6 +14,8 @@ import { type Check, requireDatabase } from '../check.ts';
 
 /** Access denied to a table, and to a column. */
 const DENIED = [1142, 1143];
+/** Triggers are denied while there is a binary log. */
+const DENIED_BY_LOG = 1419;
 const CHANGES = ['INSERT', 'UPDATE', 'DELETE'];
 
 export const grants: Check = {
@@ -42,18 +45,44 @@ export const grants: Check = {
       }
     };
     if (programs.includes('schedule')) await check(CATALOGUE_TABLES, () => ['SELECT']);
-    // The first use of `cover-catalogue keys` creates these tables.
-    if (Object.keys(KEYS_TABLES).some((table) => existing.has(table))) {
-      await check(KEYS_TABLES, (table) => {
-        const ofAccount = programs.includes('account') ? KEYS_RIGHTS[table] : undefined;
-        const ofSchedule = programs.includes('schedule') ? SCHEDULE_RIGHTS[table] : undefined;
-        const used = [ofAccount, ofSchedule].flatMap((rights) =>
-          rights ? ['SELECT', ...rights] : [],
+    await check(KEYS_TABLES, (table) => {
+      // `account` and the first use of `cover-catalogue keys` create the tables that do not exist.
+      const isThere = existing.has(table);
+      const ofAccount = programs.includes('account') ? KEYS_RIGHTS[table] : undefined;
+      const ofSchedule =
+        programs.includes('schedule') && (isThere || ofAccount)
+          ? SCHEDULE_RIGHTS[table]
+          : undefined;
+      const create = ofAccount && !isThere ? ['CREATE'] : [];
+      const used = [ofAccount, ofSchedule].flatMap((rights) =>
+        rights ? ['SELECT', ...rights] : [],
+      );
+      return [...new Set([...create, ...used])];
+    });
+    if (programs.includes('account')) {
+      await check(ACCOUNTS_TABLE, () => ['SELECT']);
+      const isOwn = existing.has('accounts') && !(await viewsOf(database)).has('accounts');
+      const { denied } = await tryRights(database, 'accounts', ACCOUNTS_TABLE.accounts, CHANGES);
+      if (isOwn && denied.length > 0) {
+        isSound = false;
+        const missing = denied.join(', ');
+        warn(
+          `${user} lacks ${missing} on accounts: "cover-catalogue keys account" cannot change accounts.`,
+          `Unless your site does that, run as an administrator: GRANT ${missing} ON ${schema}.accounts TO ${user};`,
         );
-        return [...new Set(used)];
-      });
+      }
+      const history = KEYS_TABLES.key_events;
+      const rights = ['UPDATE', 'DELETE', 'TRIGGER'];
+      const refused = (await tryRights(database, 'key_events', history, rights)).denied;
+      const isProtected = refused.includes('UPDATE') && refused.includes('DELETE');
+      if (!isProtected && refused.includes('TRIGGER') && !(await hasHistoryTriggers(database))) {
+        isSound = false;
+        warn(
+          `${user} may change the history of keys in key_events, and cannot create the triggers that prevent it: "account" and "cover-catalogue keys" end with an error if they do not exist.`,
+          'Run "cover-catalogue keys list" once as an administrator, or revoke UPDATE and DELETE on key_events.',
+        );
+      }
     }
-    if (programs.includes('account')) await check(ACCOUNTS_TABLE, () => ['SELECT']);
     for (const [table, definition] of Object.entries(CATALOGUE_TABLES)) {
       const { allowed } = await tryRights(database, table, definition, CHANGES);
       if (allowed.length === 0) continue;
@@ -80,6 +109,9 @@ async function tryRights(
     INSERT: `INSERT INTO ${table} (${columns}) SELECT ${columns.map(() => 1)} FROM DUAL WHERE 1 = 0`,
     UPDATE: `UPDATE ${table} SET ${columns[0]} = 1 WHERE 1 = 0`,
     DELETE: `DELETE FROM ${table} WHERE 1 = 0`,
+    // They fail for another reason if the right is there.
+    CREATE: `CREATE TABLE ${table} (twice INT, twice INT)`,
+    TRIGGER: `CREATE TRIGGER ${table}_right BEFORE UPDATE ON ${table} FOR EACH ROW SET NEW.no_column = 1`,
   };
   const [allowed, denied]: [string[], string[]] = [[], []];
   for (const right of rights) {
@@ -88,7 +120,7 @@ async function tryRights(
       allowed.push(right);
     } catch (error) {
       const { errno } = Object((error as Error).cause) as { errno?: number };
-      if (DENIED.includes(errno ?? 0)) denied.push(right);
+      if (errno !== undefined && [...DENIED, DENIED_BY_LOG].includes(errno)) denied.push(right);
     }
   }
   return { allowed, denied };

@@ -1,7 +1,10 @@
 /** The pages of an owner: the keys and requests, with the form for a new one, and a key that is shown once. */
+
+import { LARGEST_LIMIT } from '../../../lib/format/keys-file.ts';
 import { codeBlock } from '../../../lib/pages/code-block.ts';
 import { type Html, html } from '../../../lib/pages/html.ts';
 import { factList, shownNumber } from '../../../lib/pages/shown-values.ts';
+import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
@@ -10,6 +13,8 @@ import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { addSeconds, OVERLAP_HOURS, toDatabaseTime } from '../../tables/values.ts';
 import { makeFields, type Refused } from './form-fields.ts';
 import {
+  hasLimit,
+  historyList,
   lastUseOf,
   limitFact,
   nameOf,
@@ -18,6 +23,7 @@ import {
   ownerBadge,
   prefixOf,
   purposeOf,
+  shownLimit,
 } from './key-parts.ts';
 import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
@@ -33,6 +39,8 @@ interface AccountPage {
   readonly mayRequest: boolean;
   /** By the id of the key. */
   readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
+  /** The last events of each key, one more than {@link MOST_EVENTS}. */
+  readonly events: ReadonlyMap<number, readonly KeyEvent[]>;
   readonly now: Date;
   /** The limit of a key, in requests per minute, that most projects need. */
   readonly defaultLimit: number;
@@ -42,7 +50,9 @@ interface AccountPage {
   readonly limitOf?: KeyRow | undefined;
 }
 
-const ENDED = ['rejected', 'withdrawn', 'revoked'];
+const ENDED = ['granted', 'rejected', 'withdrawn', 'revoked'];
+/** How many events of a key the page shows. */
+export const MOST_EVENTS = 20;
 /** For how long the page shows what a moderator has ended without a click. */
 const RECENT_DAYS = 30;
 
@@ -50,7 +60,7 @@ export function accountPage(page: AccountPage): Html {
   const { viewer, keys, notice } = page;
   const card = (key: KeyRow) => keyCard(key, page);
   const since = toDatabaseTime(addSeconds(page.now, -RECENT_DAYS * 86_400));
-  // What has ended without a reason was ended by its owner.
+  // What has ended without a reason was ended by its owner, or is now the limit of a key.
   const isFolded = ({ state, reason, revoked_at, reviewed_at }: KeyRow) =>
     ENDED.includes(state) && (reason === null || (revoked_at ?? reviewed_at ?? '') < since);
   const open = keys.filter((key) => !isFolded(key));
@@ -67,14 +77,14 @@ export function accountPage(page: AccountPage): Html {
         ${
           ended.length > 0 &&
           html`<details>
-          <summary>Earlier: revoked, rejected and withdrawn (${ended.length})</summary>
+          <summary>Earlier keys and requests (${ended.length})</summary>
           <ul class="cards">${ended.map(card)}</ul>
         </details>`
         }
         ${pageLinks({ path: PATHS.keys, name: 'page', page: page.page, hasMore: page.hasMore, before: 'Previous keys', after: 'More keys', anchor: 'your-keys' })}
       </section>
       <section aria-labelledby="request">
-        <h2 id="request">Request a key</h2>
+        <h2 id="request">${page.limitOf ? 'Ask for a higher limit' : 'Request a key'}</h2>
         ${page.mayRequest ? requestForm(page) : TOO_MANY}
       </section>`,
   });
@@ -89,8 +99,8 @@ function noKeys(hadKeys: boolean): Html {
 
 function requestForm({ defaultLimit, limitOf, refused }: AccountPage): Html {
   const field = makeFields(PATHS.keys, refused);
+  if (limitOf !== undefined) return higherLimitForm(limitOf, field);
   return html`<form method="post" action="${PATHS.keys}">
-          ${limitOf && html`<p>Higher limit for ${nameOf(limitOf)}, now ${shownNumber(limitOf.limit_per_minute)} requests per minute.</p><input type="hidden" name="limit-of" value="${limitOf.id}">`}
           ${field({
             name: 'purpose',
             label: 'What are you building?',
@@ -102,7 +112,6 @@ function requestForm({ defaultLimit, limitOf, refused }: AccountPage): Html {
             name: 'website_url',
             label: 'Website of the project',
             hint: 'For example https://example.org. A code repository is fine.',
-            value: limitOf?.website_url,
             more: html`type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url"`,
           })}
           ${field({
@@ -111,14 +120,35 @@ function requestForm({ defaultLimit, limitOf, refused }: AccountPage): Html {
             hint: 'For you, to tell your keys apart. For example: Shelf app, production.',
             more: html`maxlength="${LONGEST_KEY_NAME}" autocomplete="off"`,
           })}
-          <button>${limitOf ? 'Ask for a higher limit' : 'Request a key'}</button>
+          <button>Request a key</button>
+        </form>`;
+}
+
+function higherLimitForm(key: KeyRow, field: ReturnType<typeof makeFields>): Html {
+  const { id, limit_per_minute: present } = key;
+  return html`<form method="post" action="${PATHS.keys}">
+          <p>For ${nameOf(key)}, which has ${shownLimit(present)}. The key stays the same. <a href="${PATHS.keys}#request">Request another key instead</a></p>
+          <input type="hidden" name="limit-of" value="${id}">
+          ${field({
+            name: 'limit',
+            label: 'Requests per minute',
+            more: html`type="number" inputmode="numeric" min="${present + 1}" max="${LARGEST_LIMIT}" required`,
+          })}
+          ${field({
+            name: 'purpose',
+            label: 'Why do you need more?',
+            hint: 'A moderator reads this to decide.',
+            rows: 5,
+            more: html`maxlength="${LONGEST_TEXT}" required`,
+          })}
+          <button>Ask for a higher limit</button>
         </form>`;
 }
 
 /** How many characters of its purpose a key or request that has ended shows. */
 const LONGEST_PURPOSE = 1_000;
 
-function keyCard(key: KeyRow, { usage, now, refused }: AccountPage): Html {
+function keyCard(key: KeyRow, { usage, events, viewer, now, refused }: AccountPage): Html {
   const isOpen = key.state === 'pending' || key.state === 'approved';
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
@@ -133,8 +163,25 @@ function keyCard(key: KeyRow, { usage, now, refused }: AccountPage): Html {
             ['Revoked', moment(key.revoked_at)],
           ])}
           ${usageChart(usage.get(key.id) ?? [], { keyId: key.id, now })}
+          ${hasLimit(key) && historyOf(key.id, events.get(key.id) ?? [], viewer)}
           ${actionsOf(key, refused)}
         </li>`;
+}
+
+/** Moderators and operators are not named to owners. */
+function historyOf(id: number, events: readonly KeyEvent[], { account }: Viewer): Html {
+  const actorOf = ({ actor_id }: KeyEvent) => {
+    if (actor_id === null) return 'an operator';
+    return actor_id === account?.id ? 'you' : 'a moderator';
+  };
+  const shown = {
+    events: events.slice(-MOST_EVENTS),
+    hasEarlier: events.length > MOST_EVENTS,
+  };
+  return html`<details>
+            <summary>History<span class="unseen"> of key ${id}</span></summary>
+            ${historyList(shown, actorOf)}
+          </details>`;
 }
 
 function actionsOf(key: KeyRow, refused: Refused | undefined): Html | undefined {

@@ -1,7 +1,8 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
 import type { KeyState } from '../../../lib/format/api-key.ts';
 import { type Html, html } from '../../../lib/pages/html.ts';
-import { type Fact, factList, shownNumber } from '../../../lib/pages/shown-values.ts';
+import { capitalise, type Fact, factList, shownNumber } from '../../../lib/pages/shown-values.ts';
+import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { moment, webLink } from './layout.ts';
@@ -9,6 +10,7 @@ import { moment, webLink } from './layout.ts';
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   pending: 'Waiting for review',
   approved: 'Approved',
+  granted: 'Higher limit',
   rejected: 'Rejected',
   withdrawn: 'Withdrawn',
   revoked: 'Revoked',
@@ -36,12 +38,15 @@ export function ownerBadge({ state, revealed_at }: KeyRow): Html {
 
 /** Whether a key has a limit: a request gets one when it is approved. */
 export function hasLimit({ state }: KeyRow): boolean {
-  return state === 'approved' || state === 'revoked';
+  return state === 'approved' || state === 'granted' || state === 'revoked';
+}
+
+export function shownLimit(perMinute: number): string {
+  return `${shownNumber(perMinute)} requests per minute`;
 }
 
 export function limitFact(key: KeyRow): Fact {
-  const limit = `${shownNumber(key.limit_per_minute)} requests per minute`;
-  return ['Limit', hasLimit(key) ? limit : undefined];
+  return ['Limit', hasLimit(key) ? shownLimit(key.limit_per_minute) : undefined];
 }
 
 export function lastUseOf({ last_used_at }: KeyRow): Fact {
@@ -65,15 +70,23 @@ export function excerptOf(text: string, most: number): string {
 }
 
 /** @param most how many characters of the purpose to show; by default all */
-export function purposeOf(
-  { purpose, website_url, requested_at, limit_of }: KeyRow,
-  most = LONGEST_TEXT,
-): Fact[] {
+export function purposeOf(key: KeyRow, most = LONGEST_TEXT): Fact[] {
+  const { purpose, website_url, requested_at } = key;
   return [
-    ['Higher limit for', limit_of && `Key ${limit_of}`],
+    ...higherLimitFacts(key),
     ['Purpose', excerptOf(purpose, most)],
     ['Website', website_url === '' ? undefined : webLink(website_url)],
     ['Requested', moment(requested_at)],
+  ];
+}
+
+function higherLimitFacts(key: KeyRow): Fact[] {
+  const { state, limit_of, limit_per_minute, present_limit } = key;
+  if (limit_of === null) return [];
+  const present = state === 'pending' && present_limit !== null ? shownLimit(present_limit) : '';
+  return [
+    ['Higher limit for', `Key ${limit_of}${present && `, now ${present}`}`],
+    ['Asked for', hasLimit(key) ? undefined : shownLimit(limit_per_minute)],
   ];
 }
 
@@ -87,6 +100,30 @@ export function facts(key: KeyWithAccount, more: readonly Fact[] = [], most?: nu
     ['Key name', key.name],
   ];
   return factList([...account, ...purposeOf(key, most), ...more]);
+}
+
+export interface History {
+  readonly events: readonly KeyEvent[];
+  /** Whether there were events before them. */
+  readonly hasEarlier: boolean;
+}
+
+/** What was done to a key, oldest first. @param actorOf how the page calls who did it */
+export function historyList(
+  { events, hasEarlier }: History,
+  actorOf: (event: KeyEvent) => string,
+): Html {
+  if (events.length === 0) return html`<p>Nothing is recorded.</p>`;
+  const item = (event: KeyEvent) => {
+    const { action, at, reason, limit_per_minute } = event;
+    return html`<li>
+            <p><strong>${capitalise(action.replaceAll('_', ' '))}</strong> by ${actorOf(event)}, ${moment(at)}</p>
+            ${limit_per_minute !== null && html`<p>${shownLimit(limit_per_minute)}</p>`}
+            ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
+          </li>`;
+  };
+  return html`${hasEarlier && html`<p>Only the last ${events.length} events.</p>`}
+        <ol class="rows">${events.map(item)}</ol>`;
 }
 
 export function accountOf({ account_id, account_name, account_email }: KeyWithAccount): Html {

@@ -3,19 +3,23 @@
  * parts that several pages contain.
  */
 import { type Html, html } from '../../../lib/pages/html.ts';
-import { renderPage } from '../../../lib/pages/layout.ts';
+import { renderPage, type SiteProfile } from '../../../lib/pages/layout.ts';
 import { isWebAddress, timeElement } from '../../../lib/pages/shown-values.ts';
 import { FILES_PATH, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { fromDatabaseTime } from '../../tables/values.ts';
+import type { RefusedAssertion } from '../visitors/assertion.ts';
 
 /** The visitor for whom a page is made. */
 export interface Viewer {
   readonly account: Account | undefined;
   /** Whether the viewer signed in on these pages, and so can sign out here. */
   readonly hasSession: boolean;
+  /** Why the site's assertion, which the request has, does not sign the visitor in. */
+  readonly refused?: RefusedAssertion | undefined;
   /** Whether the site has an explorer, to which pages link. */
   readonly hasExplorer?: boolean;
+  readonly siteProfile?: SiteProfile;
 }
 
 /** A sentence at the top of a page that says what was done, or why it was refused. */
@@ -37,11 +41,12 @@ const ROLES = { done: 'status', refused: 'alert' };
 const SIGN_OUT_FORM = html`<form method="post" action="${PATHS.signOut}"><button class="quiet small">Sign out</button></form>`;
 
 export function makePage({ title, viewer, path, notice, body }: Parts): Html {
-  const { account, hasSession, hasExplorer = false } = viewer;
+  const { account, hasSession, hasExplorer = false, siteProfile: site } = viewer;
   return renderPage({
     title,
     filesPath: FILES_PATH,
     hasExplorer,
+    site,
     styles: [`${FILES_PATH}/account.css`],
     path,
     navigation: account?.role === 'moderator' ? [{ path: PATHS.review, text: 'Moderation' }] : [],

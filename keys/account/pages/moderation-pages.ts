@@ -1,10 +1,11 @@
 /** The pages of moderators: the requests under review with the list of all keys, and a key with its history. */
 import { LARGEST_LIMIT } from '../../../lib/format/keys-file.ts';
 import { type Html, html } from '../../../lib/pages/html.ts';
-import { capitalise, shownNumber } from '../../../lib/pages/shown-values.ts';
+import { shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
+import { suggestedLimit } from '../../lifecycle/reviews.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import type { QueuedMail } from '../../mail/outbox.ts';
 import { PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
@@ -13,7 +14,9 @@ import {
   accountOf,
   excerptOf,
   facts,
+  type History,
   hasLimit,
+  historyList,
   lastUseOf,
   limitFact,
   numberOf,
@@ -130,13 +133,9 @@ function filterForm({ state, text }: Filter): Html {
         </form>`;
 }
 
-interface KeyPage {
+interface KeyPage extends History {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
-  /** The last events, oldest first. */
-  readonly events: readonly KeyEvent[];
-  /** Whether there were events before them. */
-  readonly hasEarlier: boolean;
   readonly usage: readonly DayOfUse[];
   readonly now: Date;
   readonly defaultLimit: number;
@@ -145,7 +144,7 @@ interface KeyPage {
 }
 
 export function keyPage(page: KeyPage): Html {
-  const { viewer, key, events, usage, now, defaultLimit, notice, refused } = page;
+  const { viewer, key, usage, now, defaultLimit, notice, refused } = page;
   return makePage({
     title: numberOf(key),
     viewer,
@@ -164,8 +163,7 @@ export function keyPage(page: KeyPage): Html {
       ${key.state === 'approved' && changesOfApproved(key, refused)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
-        ${page.hasEarlier && html`<p>Only the last ${events.length} events.</p>`}
-        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : html`<ol class="rows">${events.map(eventItem)}</ol>`}
+        ${historyList(page, actorOf)}
       </section>`,
   });
 }
@@ -177,29 +175,18 @@ function changesOfApproved({ id, limit_per_minute }: KeyWithAccount, refused?: R
       </div>`;
 }
 
-function eventItem(event: KeyEvent): Html {
-  const { action, at, reason, limit_per_minute } = event;
-  return html`<li>
-            <p><strong>${capitalise(action.replace('_', ' '))}</strong> by ${actorOf(event)}, ${moment(at)}</p>
-            ${limit_per_minute !== null && html`<p>${shownNumber(limit_per_minute)} requests per minute</p>`}
-            ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
-          </li>`;
-}
-
 function actorOf({ actor_id, actor_name }: KeyEvent): string {
   return actor_id === null ? 'an operator' : (actor_name ?? `account ${actor_id}`);
 }
 
 /** The forms that approve and reject a request. */
-function decisions(
-  { id, limit_of: limited }: KeyWithAccount,
-  defaultLimit: number,
-  refused?: Refused,
-): Html {
+function decisions(request: KeyWithAccount, defaultLimit: number, refused?: Refused): Html {
+  const { id, limit_of: limited } = request;
   const what = html`<span class="unseen"> request ${id}</span>`;
-  return html`${limited !== null && html`<p class="ruled"><a href="${reviewPath(limited)}">Change the limit of key ${limited}</a>, and then reject this request, saying so. To approve it gives the owner one more key.</p>`}
+  const limit = suggestedLimit(request, defaultLimit);
+  return html`${limited !== null && html`<p class="ruled">To approve this request gives <a href="${reviewPath(limited)}">key ${limited}</a> the limit below.</p>`}
       <div class="columns ruled">
-        ${decision(id, 'approve', defaultLimit, html`<button>Approve${what}</button>`, refused)}
+        ${decision(id, 'approve', limit, html`<button>Approve${what}</button>`, refused)}
         ${decision(id, 'reject', undefined, html`<button class="danger">Reject${what}</button>`, refused)}
       </div>`;
 }

@@ -1,14 +1,16 @@
 /** The pages to sign in by an e-mailed link, and the page that sends visitors to the site instead. */
 
 import { type Html, html } from '../../../lib/pages/html.ts';
+import { contactLink, type SiteProfile } from '../../../lib/pages/layout.ts';
 import { PATHS } from '../../paths.ts';
 import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
+import type { RefusedAssertion } from '../visitors/assertion.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
 
 /** @param site.signInNote what the operator wants visitors to know; '' for nothing */
 export function signInPage(
   viewer: Viewer,
-  { siteUrl, signInNote }: { readonly siteUrl: string; readonly signInNote: string },
+  { siteProfile, signInNote }: { readonly siteProfile: SiteProfile; readonly signInNote: string },
   notice?: Notice,
 ): Html {
   return makePage({
@@ -18,7 +20,7 @@ export function signInPage(
     body: html`
       <p>Type the e-mail address of your account. We send you a link that signs you in.</p>
       ${signInNote !== '' && html`<p class="card">${signInNote}</p>`}
-      <p>No account yet? Ask for one at <a href="${siteUrl}">the catalogue’s website</a>.</p>
+      <p>No account yet? Ask for one at <a href="${siteProfile.url}">${nameOf(siteProfile)}</a>.</p>
       <form method="post" action="${PATHS.signIn}">
         <label for="email">E-mail address</label>
         <p class="faint" id="email-hint">There is no password. The link works once, within ${LINK_MINUTES} minutes.</p>
@@ -56,13 +58,48 @@ export function linkPage(viewer: Viewer, link: string): Html {
   });
 }
 
+interface SiteSignIn {
+  readonly siteProfile: SiteProfile;
+  /** Where the site signs users in; '' if only the address of the site is known. */
+  readonly signInUrl: string;
+  /** Whether the site then sends them back here. */
+  readonly comesBack: boolean;
+}
+
+/** What the visitor reads if the site's assertion is refused. The log has the details. */
+const REFUSALS: Readonly<Record<RefusedAssertion['reason'], string>> = {
+  expired: 'Your sign-in has expired. Sign in again.',
+  several:
+    'Your browser has sent two sign-ins at once. Delete the cookies of both websites, then sign in again.',
+  account: 'You are signed in there, but your account is not known here.',
+  audience: 'You are signed in there, but the sign-in that we got is meant for another service.',
+  signature:
+    'You are signed in there, but the sign-in that we got does not have a valid signature.',
+  claims: 'You are signed in there, but the sign-in that we got is not complete.',
+};
+/** Reasons that a visitor can do something about. */
+const MENDED_BY_VISITORS: readonly RefusedAssertion['reason'][] = ['expired', 'several'];
+
 /** The page for visitors who are not signed in, if the site signs users in. */
-export function siteSignInPage(viewer: Viewer, siteUrl: string): Html {
+export function siteSignInPage(viewer: Viewer, site: SiteSignIn): Html {
+  const { siteProfile, signInUrl, comesBack } = site;
+  const name = nameOf(siteProfile);
+  const reason = viewer.refused?.reason;
+  const back = comesBack ? 'and you come back here' : 'then come back to this page';
+  const invitation = html`
+      <p>Your account of ${name} is also your account here. Sign in there, ${back}.</p>
+      <p><a class="button" href="${signInUrl || siteProfile.url}">Go to ${name}</a></p>`;
+  const contact = siteProfile.contact === '' ? siteProfile.url : contactLink(siteProfile.contact);
+  const help = html`
+      <p>To sign in again does not change that. <a href="${contact}">Tell us</a>: our log says why it was refused.</p>`;
   return makePage({
     title: 'Sign in',
     viewer,
-    body: html`
-      <p>Your account of the catalogue’s website is also your account here. Sign in there, then come back to this page.</p>
-      <p><a class="button" href="${siteUrl}">Go to the catalogue’s website</a></p>`,
+    notice: reason && { kind: 'refused', text: REFUSALS[reason] },
+    body: reason === undefined || MENDED_BY_VISITORS.includes(reason) ? invitation : help,
   });
+}
+
+function nameOf({ name }: SiteProfile): string {
+  return name || 'the catalogue’s website';
 }

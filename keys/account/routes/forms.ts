@@ -7,7 +7,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
 import { html } from '../../../lib/pages/html.ts';
 import { factList } from '../../../lib/pages/shown-values.ts';
-import { PATHS } from '../../paths.ts';
+import { signInPath } from '../../paths.ts';
 import { type AccountEnv, type FormEnv, redirect, sendMessage } from './replies.ts';
 
 /** In bytes. The longest purpose fits, even if each character takes nine bytes when encoded. */
@@ -40,7 +40,10 @@ export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
     await next();
     return undefined;
   }
-  if (c.req.method !== 'POST') return redirect(c, PATHS.signIn);
+  if (c.req.method !== 'POST') {
+    const { pathname, search } = new URL(c.req.url);
+    return redirect(c, signInPath(pathname + search));
+  }
   const form = await readFields(c);
   if (form instanceof Response) return form;
   // The sign-in may have expired while somebody typed a long text, which must not be lost.
@@ -94,4 +97,10 @@ async function readFields(c: Context): Promise<URLSearchParams | Response> {
 export function fieldOf(form: URLSearchParams, name: string): string {
   // Browsers send line breaks as CR LF.
   return (form.get(name) ?? '').replaceAll('\r\n', '\n');
+}
+
+/** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
+export function limitIn(form: URLSearchParams): number {
+  const digits = fieldOf(form, 'limit').trim();
+  return /^\d{1,10}$/.test(digits) ? Number(digits) : Number.NaN;
 }

@@ -20,7 +20,7 @@ import { listGivenUp } from '../../mail/outbox.ts';
 import { ANY_KEY, PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
 import { keyPage, moderationPage } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
-import { fieldOf, needsAccount, needsModerator, readForm } from './forms.ts';
+import { fieldOf, limitIn, needsAccount, needsModerator, readForm } from './forms.ts';
 import {
   type App,
   attempt,
@@ -96,7 +96,7 @@ export function addModerationRoutes(app: App, site: Site): void {
       const id = keyIdOf(c);
       const { account, at, form } = c.var;
       const reason = fieldOf(form, 'reason').trim();
-      const decision = { by: account.id, at, publicUrl, reason, limit: limitOf(form) };
+      const decision = { by: account.id, at, publicUrl, reason, limit: limitIn(form) };
       const act = async () => {
         await decide(database, id, decision);
         const isDecision = action === 'approve' || action === 'reject';
@@ -131,10 +131,4 @@ async function showAll(
     notice: doneNotice(c, DONE),
   });
   return sendPage(c, 200, markup);
-}
-
-/** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
-function limitOf(form: URLSearchParams): number {
-  const digits = fieldOf(form, 'limit').trim();
-  return /^\d{1,10}$/.test(digits) ? Number(digits) : Number.NaN;
 }

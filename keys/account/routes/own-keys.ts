@@ -6,6 +6,7 @@ import type { Context } from 'hono';
 import type { Database } from '../../../lib/database/database.ts';
 import { hashKey } from '../../../lib/format/api-key.ts';
 import { timeLimit } from '../../../lib/program/time-limit.ts';
+import { eventsOfEach } from '../../lifecycle/history.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import {
@@ -14,6 +15,7 @@ import {
   hasMostPending,
   type OwnKey,
   renameKey,
+  requestHigherLimit,
   requestKey,
   revealKey,
   revokeOwnKey,
@@ -22,9 +24,9 @@ import {
 } from '../../lifecycle/own-keys.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { OVERLAP_HOURS } from '../../tables/values.ts';
-import { accountPage, keyShownPage } from '../pages/account-pages.ts';
+import { accountPage, keyShownPage, MOST_EVENTS } from '../pages/account-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
-import { fieldOf, needsAccount, readForm } from './forms.ts';
+import { fieldOf, limitIn, needsAccount, readForm } from './forms.ts';
 import {
   type AccountVisit,
   type App,
@@ -81,14 +83,14 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
   app.post(PATHS.keys, needsAccount, readForm, (c) => {
     const { account, at, form } = c.var;
     const act = async () => {
-      await requestKey(database, {
-        accountId: account.id,
-        purpose: fieldOf(form, 'purpose'),
-        websiteUrl: fieldOf(form, 'website_url'),
-        name: fieldOf(form, 'name'),
-        limitOf: form.has('limit-of') ? keyIdIn(fieldOf(form, 'limit-of')) : undefined,
-        at,
-      });
+      const request = { accountId: account.id, purpose: fieldOf(form, 'purpose'), at };
+      if (form.has('limit-of')) {
+        const limitOf = keyIdIn(fieldOf(form, 'limit-of'));
+        await requestHigherLimit(database, { ...request, limitOf, limit: limitIn(form) });
+      } else {
+        const websiteUrl = fieldOf(form, 'website_url');
+        await requestKey(database, { ...request, websiteUrl, name: fieldOf(form, 'name') });
+      }
       return redirect(c, `${PATHS.keys}?done=requested`);
     };
     return attempt(c, form, act, (outcome) => showKeys(c, site, c.var, outcome));
@@ -158,6 +160,7 @@ async function showKeys(
     hasMore: found.length > KEYS_PER_PAGE,
     mayRequest: !(await hasMostPending(database, account.id)),
     usage: await usageOf(database, ids, { days: CHART_DAYS, now }),
+    events: await eventsOfEach(database, ids, MOST_EVENTS + 1),
     limitOf: limited ? await findLimited(database, account.id, keyIdIn(limited)) : undefined,
     now,
     defaultLimit,

@@ -5,6 +5,7 @@ import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Html } from '../../../lib/pages/html.ts';
+import type { SiteProfile } from '../../../lib/pages/layout.ts';
 import type { Slice } from '../../lifecycle/key-lists.ts';
 import { Refusal } from '../../lifecycle/refusal.ts';
 import type { Account } from '../../tables/accounts.ts';
@@ -16,8 +17,10 @@ import type { Identity } from '../visitors/visitors.ts';
 export interface Site extends Identity {
   /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
-  /** The address of the catalogue's website. */
-  readonly siteUrl: string;
+  /** The name, contact and address of the catalogue's website. */
+  readonly siteProfile: SiteProfile;
+  /** Where the website signs users in, with a place for the address to come back to; '' if it is not set. */
+  readonly signInUrl: string;
   /** What the sign-in page says besides; '' for nothing. */
   readonly signInNote: string;
   /** The limit, in requests per minute, that the form to request a key suggests. */
@@ -61,9 +64,6 @@ export type AccountEnv = EnvOf<AccountVisit>;
 export type FormEnv = EnvOf<FormVisit>;
 export type App = Hono<PageEnv>;
 
-/** Used for a request that failed before its visitor was identified. */
-const NOBODY: Viewer = { account: undefined, hasSession: false };
-
 /** Sends a text with its Content-Length, which the response to a HEAD request then has too. */
 export function sendText(
   c: Context,
@@ -86,8 +86,7 @@ export function sendMessage(
   text: string,
   more?: Html,
 ): Response {
-  const viewer: Viewer = c.get('viewer') ?? NOBODY;
-  return sendPage(c, status, messagePage(viewer, title, text, more));
+  return sendPage(c, status, messagePage(c.get('viewer'), title, text, more));
 }
 
 /** Makes the browser GET another page, so that a reload does not send a form again. */

@@ -6,8 +6,9 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { LRUCache } from 'lru-cache';
 import { clientAddress } from '../../../lib/program/client-address.ts';
+import { RETURN_PLACE } from '../../../lib/program/environment/variables.ts';
 import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
-import { PATHS } from '../../paths.ts';
+import { PATHS, returnPath } from '../../paths.ts';
 import { findAccount } from '../../tables/accounts.ts';
 import { LINK_MINUTES, openLink } from '../../tables/sign-in-links.ts';
 import { linkPage, linkSentPage, signInPage, siteSignInPage } from '../pages/sign-in-pages.ts';
@@ -24,7 +25,17 @@ const MOST_CLIENTS = 20_000;
 
 export function addSignInRoutes(app: App, site: Site): void {
   if (site.checkAssertion !== undefined) {
-    app.get(PATHS.signIn, (c) => sendPage(c, 200, siteSignInPage(c.get('viewer'), site.siteUrl)));
+    app.get(PATHS.signIn, (c) => {
+      const viewer = c.get('viewer');
+      const path = returnPath(c.req.query('return'));
+      if (viewer.account !== undefined) return redirect(c, path);
+      // Only a click leads to the site, so that no browser goes back and forth with an assertion that is refused.
+      const returnTo = encodeURIComponent(site.publicUrl + path);
+      const signInUrl = site.signInUrl.replaceAll(RETURN_PLACE, () => returnTo);
+      const comesBack = site.signInUrl.includes(RETURN_PLACE);
+      const page = siteSignInPage(viewer, { ...site, signInUrl, comesBack });
+      return sendPage(c, viewer.refused === undefined ? 200 : 401, page);
+    });
     return;
   }
   addLinkRequest(app, site);
@@ -37,7 +48,7 @@ function addLinkRequest(app: App, site: Site): void {
   const waitingTime = makeLinkLimits();
   app.get(PATHS.signIn, (c) => {
     const viewer = c.get('viewer');
-    if (viewer.account !== undefined) return redirect(c, PATHS.keys);
+    if (viewer.account !== undefined) return redirect(c, returnPath(c.req.query('return')));
     return sendPage(c, 200, signInPage(viewer, site));
   });
   app.post(PATHS.signIn, readForm, (c) => {

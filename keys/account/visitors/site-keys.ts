@@ -19,13 +19,19 @@ const PUBLIC_KINDS = ['RSA', 'EC', 'OKP'];
 /** Beginnings of paths, JSON, PEM, and placeholders that were not replaced. */
 const NOT_SECRET = /^(?:[~/.\\[{"$<]|-----BEGIN|ssh-)/;
 
-export const SITE_KEY_CHECKS: ValueChecks<'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
+export const SITE_KEY_CHECKS: ValueChecks<'SITE_JWT_SECRET' | 'SITE_JWKS' | 'SIGN_IN_URL'> = {
   SITE_JWT_SECRET: checkSecret,
   SITE_JWKS(text, { SITE_JWT_SECRET }) {
     if (text !== '' && SITE_JWT_SECRET) {
       throw new Error('and SITE_JWT_SECRET are both set. Keep one of them.');
     }
     readSiteKeys(text);
+  },
+  SIGN_IN_URL(text, { SITE_JWT_SECRET, SITE_JWKS }) {
+    if (text === '' || SITE_JWT_SECRET !== '' || SITE_JWKS !== '') return;
+    throw new Error(
+      'is set, and neither SITE_JWT_SECRET nor SITE_JWKS: users sign in by e-mail. Set one of them, or leave out SIGN_IN_URL.',
+    );
   },
 };
 

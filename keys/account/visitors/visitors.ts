@@ -10,7 +10,7 @@ import type { Database } from '../../../lib/database/database.ts';
 import { findSession } from '../../lifecycle/sign-in.ts';
 import { findAccount } from '../../tables/accounts.ts';
 import type { Viewer } from '../pages/layout.ts';
-import type { AssertionCheck } from './assertion.ts';
+import { type AssertionCheck, RefusedAssertion } from './assertion.ts';
 
 const SESSION_COOKIE = 'catalogue_session';
 const ASSERTION_COOKIE = 'catalogue_assertion';
@@ -27,7 +27,11 @@ export interface Identity {
   readonly sessionCookie: SessionCookie;
   /** Checks the site's assertions; undefined if users sign in by e-mailed links. */
   readonly checkAssertion: AssertionCheck | undefined;
+  /** Logs an assertion that is refused. */
+  noteRefused(refused: RefusedAssertion): void;
 }
+
+const NOBODY: Viewer = { account: undefined, hasSession: false };
 
 /**
  * If browsers use TLS, the name of the cookie has the prefix `__Host-`, so that neither another host of
@@ -48,24 +52,43 @@ export function makeSessionCookie(isSecure: boolean): SessionCookie {
  * @returns undefined without exactly one cookie of that name. Of several, an attacker may have set any
  */
 function readCookie(c: Context, name: string): string | undefined {
-  const pairs = (c.req.header('cookie') ?? '').split(';');
-  const count = pairs.filter((pair) => pair.split('=', 1)[0].trim() === name).length;
-  return count === 1 ? getCookie(c, name) : undefined;
+  return countCookies(c, name) === 1 ? getCookie(c, name) : undefined;
 }
 
-/** The assertion in a request, not checked yet. */
+function countCookies(c: Context, name: string): number {
+  const pairs = (c.req.header('cookie') ?? '').split(';');
+  return pairs.filter((pair) => pair.split('=', 1)[0].trim() === name).length;
+}
+
+/**
+ * The assertion in a request, not checked yet.
+ * @throws RefusedAssertion if it has several
+ */
 function assertionOf(c: Context): string | undefined {
   const bearer = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  if (bearer === undefined && countCookies(c, ASSERTION_COOKIE) > 1) {
+    const why = `the browser has several cookies ${ASSERTION_COOKIE}, such as of two domains`;
+    throw new RefusedAssertion('several', why);
+  }
   return bearer ?? readCookie(c, ASSERTION_COOKIE);
 }
 
 /** @throws SiteKeysUnreachable if an assertion cannot be checked */
 export async function identify(c: Context, identity: Identity, at: Date): Promise<Viewer> {
-  const { database, sessionCookie, checkAssertion } = identity;
+  const { database, sessionCookie, checkAssertion, noteRefused } = identity;
   if (checkAssertion !== undefined) {
-    const assertion = assertionOf(c);
-    const id = assertion && (await checkAssertion(assertion, at));
-    return { account: id ? await findAccount(database, id) : undefined, hasSession: false };
+    try {
+      const assertion = assertionOf(c);
+      if (assertion === undefined) return NOBODY;
+      const id = await checkAssertion(assertion, at);
+      const account = await findAccount(database, id);
+      if (account !== undefined) return { account, hasSession: false };
+      throw new RefusedAssertion('account', `no account has the id ${id}, its "sub"`);
+    } catch (error) {
+      if (!(error instanceof RefusedAssertion)) throw error;
+      noteRefused(error);
+      return { ...NOBODY, refused: error };
+    }
   }
   const token = sessionCookie.read(c);
   const accountId = token && (await findSession(database, token, at));

@@ -6,7 +6,15 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
-import { notAllowed, oneOfWords, parseWebAddress, shownAddress, wholeNumber } from './values.ts';
+import {
+  hasPlainHost,
+  isAddress,
+  notAllowed,
+  oneOfWords,
+  parseWebAddress,
+  shownAddress,
+  wholeNumber,
+} from './values.ts';
 
 /** The text to use if the variable is unset or empty (without one, it must be set), and its parser. */
 export type Variable<T> = readonly [fallback: string | undefined, parse: (text: string) => T];
@@ -35,6 +43,8 @@ export const VARIABLES = {
   // $PORT is the value of PORT.
   SITE_URL: ['http://localhost:$PORT', parseWebAddress],
   SITE_LANGUAGE: ['en', parseLanguage],
+  SITE_NAME: ['', textOf(/^(?:(?!\s{2})[^\p{C}]){0,60}$/u, 'a name of up to 60 characters')],
+  SITE_CONTACT: ['', parseContact],
   FILES_URL: ['http://localhost:$PORT/files', parseWebAddress],
   PUBLIC_URL: ['http://localhost:$PORT', parseWebAddress],
   LOG_LEVEL: ['info', oneOfWords('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
@@ -58,6 +68,7 @@ export const VARIABLES = {
   ACCOUNT_PORT: ['8081', parsePort],
   SITE_JWT_SECRET: ['', String],
   SITE_JWKS: ['', String],
+  SIGN_IN_URL: ['', parseSignInUrl],
   SIGN_IN_NOTE: ['', String],
   SMTP_URL: ['', parseSmtpUrl],
   MAIL_FROM: ['Cover Catalogue <no-reply@localhost>', String],
@@ -140,6 +151,34 @@ function readSmtpUrl(text: string): string | undefined {
   // A path or a fragment is usually the rest of a password that was not percent-encoded.
   const isWhole = ['', '/'].includes(pathname) && hash === '';
   return /^smtps?:$/.test(protocol) && hostname !== '' && isWhole ? text : undefined;
+}
+
+/** @returns an e-mail address, or the address of a page */
+function parseContact(text: string): string {
+  const contact = text.replace(/^mailto:/i, '');
+  if (contact === '' || /^[^\s@<>"',;:/?#]+@[^\s@<>"',;:/?#]+$/.test(contact)) return contact;
+  const { protocol = '', username, password } = URL.canParse(text) ? new URL(text) : {};
+  if (/^https?:$/.test(protocol) && !username && !password) return text;
+  const shown = isAddress(text) ? shownAddress(text) : JSON.stringify(text);
+  throw notAllowed('an e-mail address or the http or https address of a page', shown);
+}
+
+/** The place in SIGN_IN_URL for the address to which visitors come back, percent-encoded. */
+export const RETURN_PLACE = '{return}';
+
+/** @returns the text, with {@link RETURN_PLACE} behind its host, or without it */
+function parseSignInUrl(text: string): string {
+  if (text === '') return text;
+  const filled = text.replaceAll(RETURN_PLACE, '');
+  const [start = ''] = text.split(RETURN_PLACE, 1);
+  const url = URL.canParse(filled) ? new URL(filled) : undefined;
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && hasPlainHost(url);
+  const isPlain = isWeb && url.username === '' && url.password === '' && !/[{}\s]/.test(filled);
+  if (isPlain && /^https?:\/\/[^/]+\//i.test(start)) return text;
+  throw notAllowed(
+    `an address such as https://example.org/login?next=${RETURN_PLACE}`,
+    shownAddress(text),
+  );
 }
 
 function parseOptionalWebAddress(text: string): string {

@@ -130,6 +130,33 @@ test('a table of keys that lacks most of the known ones is an error', async () =
   ]);
 });
 
+test('accounts with one e-mail address are named, unless the site signs them in', async () => {
+  await change(createKeysTables);
+  await change((opened) => opened.run('DELETE FROM accounts'));
+  for (const [id, email] of [
+    [1, 'ada@catalogue.net'],
+    [22, 'Ada@catalogue.net'],
+    [33, 'ola@catalogue.net'],
+    [44, ''],
+    [55, ''],
+  ] as const) {
+    const sql = "INSERT INTO accounts VALUES (?, ?, 'Ada', 'moderator')";
+    await change((opened) => opened.run(sql, [id, email]));
+  }
+  expect(faultsIn(await examine(keys, variables))).toEqual([]);
+  const again = "INSERT INTO accounts VALUES (66, 'ola@catalogue.net', 'Ola', 'user')";
+  await change((opened) => opened.run(again));
+  expect(faultsIn(await examine(keys, variables))).toEqual([
+    {
+      level: 'warning',
+      text: 'E-mail addresses that belong to more than one account: 1. These accounts cannot sign in by link, such as those with the ids 33 and 66.',
+      fix: expect.stringContaining('an address of its own'),
+    },
+  ]);
+  const bySite = { ...variables, SITE_JWT_SECRET: 'a secret of thirty-two bytes ...' };
+  expect(faultsIn(await examine(keys, bySite))).toEqual([]);
+});
+
 test('nobody can sign in without accounts, or review requests without a moderator', async () => {
   await change(createKeysTables);
   await change((opened) =>

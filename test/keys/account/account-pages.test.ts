@@ -182,33 +182,44 @@ test('the card of a key and the page of moderators say when it was last used', a
   expect((await site.people.moderator.get(`${MODERATION}/${id}`)).text).toContain(shown);
 });
 
-test('a request for a higher limit names its key, whatever its owner types, and leads moderators to it', async () => {
+test('approving a request for a higher limit raises the limit of its key, and its owner sees the history', async () => {
   const { owner, other, moderator } = site.people;
   const { id } = await site.revealed(owner);
   expect((await owner.get(KEYS)).text).toContain(`href="${KEYS}?limit-of=${id}#request"`);
-  const { text } = await owner.get(`${KEYS}?limit-of=${id}`);
-  const line = `Higher limit for Key ${id}, now 60 requests per minute.`;
-  expect(text).toContain(`<p>${line}</p><input type="hidden" name="limit-of" value="${id}">`);
-  expect((await other.get(`${KEYS}?limit-of=${id}`)).text).not.toContain('Higher limit for');
-  const refused = await owner.post(KEYS, { 'limit-of': String(id), purpose: '' });
-  expect(refused.text).toContain(line);
-  const asked = { 'limit-of': String(id), purpose: 'A new tool' };
-  const stolen = await other.post(KEYS, { ...asked, website_url: 'https://a.example' });
+  const form = `<input type="hidden" name="limit-of" value="${id}">`;
+  expect((await owner.get(`${KEYS}?limit-of=${id}`)).text).toContain(form);
+  expect((await other.get(`${KEYS}?limit-of=${id}`)).text).not.toContain(form);
+  const asked = { 'limit-of': String(id), limit: '600', purpose: 'A new tool' };
+  for (const [wrong, field] of [
+    [{ limit: '60' }, 'limit'],
+    [{ limit: '' }, 'limit'],
+    [{ purpose: '' }, 'purpose'],
+  ] as const) {
+    const { status, text } = await owner.post(KEYS, { ...asked, ...wrong });
+    expect([status, text]).toEqual([422, expect.stringContaining(`id="${field}-fault"`)]);
+    expect(text).toContain(form);
+  }
+  const stolen = await other.post(KEYS, asked);
   expect([stolen.status, stolen.text]).toEqual([409, expect.stringContaining('is not in use.')]);
+
   const request = await site.request(owner, asked);
-  const link = `<a href="${MODERATION}/${id}">Change the limit of key ${id}</a>`;
-  const shown = async (key: number) => (await moderator.get(`${MODERATION}/${key}`)).text;
-  expect(await shown(request)).toContain(link);
-  expect((await owner.get(KEYS)).text).toContain(`<dt>Higher limit for</dt><dd>Key ${id}</dd>`);
-  // A purpose that reads like a reference to the key is only text.
-  const typed = await site.request(owner, { purpose: `Higher limit for key ${id}` });
-  expect(await shown(typed)).not.toContain(link);
-  await site.decide(typed, 'reject', { reason: 'Use the button' });
-  await site.decide(request, 'reject', { reason: 'Done' });
-  const unrevealed = await site.request(owner);
-  await site.decide(unrevealed, 'approve', { limit: '60' });
-  expect((await owner.get(KEYS)).text).not.toContain(`limit-of=${unrevealed}#`);
-  expect((await owner.get(`${KEYS}?limit-of=${unrevealed}`)).text).not.toContain('"limit-of"');
+  const facts = `<dt>Higher limit for</dt><dd>Key ${id}, now 60 requests per minute</dd></div><div><dt>Asked for</dt><dd>600 requests per minute</dd>`;
+  expect((await owner.get(KEYS)).text).toContain(facts);
+  const { text: review } = await moderator.get(`${MODERATION}/${request}`);
+  expect(review).toContain(facts);
+  expect(review).toMatch(new RegExp(`<input id="limit-${request}" [^>]* value="600">`));
+  expect((await site.decide(request, 'approve', { limit: '500' })).status).toBe(303);
+
+  const { text } = await owner.get(KEYS);
+  const [, card = ''] = text.split(`id="key-${id}"`);
+  expect(card).toContain('<dt>Limit</dt><dd>500 requests per minute</dd>');
+  expect(card).toMatch(
+    /<strong>Limit changed<\/strong> by a moderator, .*\n\s*<p>500 requests per/,
+  );
+  expect(card).toContain(`<p class="text">Request ${request}</p>`);
+  expect(card).toContain('<strong>Revealed</strong> by you, ');
+  expect(text).not.toContain(`${KEYS}/${request}/reveal`);
+  expect((await moderator.get(`${MODERATION}/${request}`)).text).not.toContain('/approve"');
 });
 
 test('the page of a key shows its limit and its history', async () => {

@@ -18,12 +18,16 @@ const site = await openAccountSite();
 describe('signing in', () => {
   test('is required: other visitors are redirected to it', async () => {
     const visitor = site.visit();
-    for (const target of ['/account', KEYS, MODERATION, `${MODERATION}/1`]) {
+    const back = (path: string) => `/account/sign-in?return=${encodeURIComponent(path)}`;
+    for (const [target, location] of [
+      ['/account', KEYS],
+      [KEYS, '/account/sign-in'],
+      [`${KEYS}?limit-of=3`, back(`${KEYS}?limit-of=3`)],
+      [MODERATION, back(MODERATION)],
+      [`${MODERATION}/1`, back(`${MODERATION}/1`)],
+    ] as const) {
       const { status, headers } = await visitor.get(target);
-      expect([status, headers.get('location')]).toEqual([
-        303,
-        target === '/account' ? KEYS : '/account/sign-in',
-      ]);
+      expect([status, headers.get('location')]).toEqual([303, location]);
     }
     expect((await visitor.post(`${KEYS}/1/reveal`)).status).toBe(401);
   });

@@ -8,7 +8,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeAssertionCheck } from '#keys/account/visitors/assertion.ts';
+import { makeAssertionCheck, RefusedAssertion } from '#keys/account/visitors/assertion.ts';
 import { makeAccounts, makeVisitor, openPages, PEOPLE } from '#test/support/account.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { freePort } from '#test/support/servers/ports.ts';
@@ -110,18 +110,18 @@ describe('assertions checked with keys from an address', () => {
     expect(await check(await first.sign(7, now))).toBe(7);
     publish(first, second);
     for (let i = 0; i < 20; i++) {
-      expect(await check(await stranger.sign(9, now))).toBeUndefined();
+      await expect(check(await stranger.sign(9, now))).rejects.toThrow(RefusedAssertion);
     }
     expect(fetches).toBe(1);
     pass(COOLDOWN_MS);
     expect(await check(await second.sign(8, now))).toBe(8);
     expect(await check(await first.sign(7, now))).toBe(7);
-    expect(await check(await stranger.sign(9, now))).toBeUndefined();
+    await expect(check(await stranger.sign(9, now))).rejects.toThrow(RefusedAssertion);
     expect(fetches).toBe(2);
     // A withdrawn key is refused once the cache has expired.
     publish(second);
     pass(CACHE_MS);
-    expect(await check(await first.sign(7, now))).toBeUndefined();
+    await expect(check(await first.sign(7, now))).rejects.toThrow(RefusedAssertion);
     expect(await check(await second.sign(8, now))).toBe(8);
     expect(log).toEqual([]);
   });
@@ -159,7 +159,7 @@ describe('assertions checked with keys from an address', () => {
   test('sign nobody in if none of them can verify signatures', async () => {
     answer = (r) => r.end('{"keys":[{"kty":"oct","k":"AAAA"}]}');
     const key = await makeSiteKey('one');
-    expect(await makeCheck()(await key.sign(7, now))).toBeUndefined();
+    await expect(makeCheck()(await key.sign(7, now))).rejects.toThrow(RefusedAssertion);
   });
 });
 

@@ -69,6 +69,28 @@ const EXPECTED: Partial<Record<VariableName, Values>> = {
   AWS_REGION: { good: same('eu-central-1', 'auto'), bad: 'eu_central eu/1 https://a.org' },
   AWS_ENDPOINT_URL_S3: address,
   SITE_URL: address,
+  SITE_NAME: {
+    good: same('', 'Capas & Jogos 🎮', 'カバー'),
+    bad: `a\u0000b a\u202eb ${'n'.repeat(61)}`,
+  },
+  SITE_CONTACT: {
+    good: {
+      ...same('', 'help@example.org', 'https://example.org/contact?from=api#form'),
+      'mailto:help@example.org': 'help@example.org',
+    },
+    bad: 'help example.org @example.org a@b@c a,b@c javascript:1 ftp://a.org https://',
+  },
+  SIGN_IN_URL: {
+    good: same(
+      '',
+      'https://example.org/login?next={return}&from=api',
+      'http://localhost:8000/in/{return}',
+      'https://example.org/login',
+    ),
+    bad:
+      '{return} https://{return}/ https://example.org{return}/ https://{return}.example.org/ javascript:{return} ' +
+      'https://example.org/{id} https://example.org/{return https://me@example.org/{return} login?next={return}',
+  },
   SITE_LANGUAGE: { good: same('de', 'pt-BR', 'zh-Hant-TW'), bad: 'e en_US en/.. en- -en é' },
   CHANGE_POLL_SECONDS: { good: { 0: 0, 86400: 86_400 }, bad: '-1 86401 1.5 2s x' },
   DEFAULT_RATE_LIMIT: rate,
@@ -142,7 +164,9 @@ describe('an error about an address does not show its password', () => {
     `https://host.example?password=${PASSWORD}`,
     `https://host.example#${PASSWORD}`,
   ];
-  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|^KEYS_DEPOT$/.test(name));
+  const NAMES = Object.keys(VARIABLES).filter((name) =>
+    /_URL|^KEYS_DEPOT$|^SITE_CONTACT$/.test(name),
+  );
 
   test.each(NAMES as VariableName[])('%s', (name) => {
     const messages = ADDRESSES.flatMap((value) => {

@@ -33,6 +33,20 @@ describe('every page', () => {
   });
 });
 
+test('no button to copy covers the text that it copies', async () => {
+  const page = await site.open(desktop);
+  for (const path of ['/', '/docs/first-call', '/docs/copy']) {
+    await page.goto(site.url + path);
+    const covered =
+      await page.evaluate(`[...document.querySelectorAll('[data-copy]')].filter((button) => {
+      const text = button.parentElement.querySelector('pre').getBoundingClientRect();
+      const { left, top, bottom } = button.getBoundingClientRect();
+      return button.offsetWidth > 0 && left < text.right && top < text.bottom && bottom > text.top;
+    }).length`);
+    expect([path, covered]).toEqual([path, 0]);
+  }
+});
+
 describe('the reference', () => {
   test('shows every operation and object, none of them too tall', async () => {
     const page = await site.open(desktop);

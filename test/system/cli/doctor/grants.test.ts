@@ -12,7 +12,7 @@ import { createKeysTables, KEYS_TABLES } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { examine, faultsIn } from '#test/cli/doctor/examine.ts';
 import { makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
-import { ROOT } from '#test/support/product.ts';
+import { ROOT, runKeys } from '#test/support/product.ts';
 import { KEYS_GRANTS } from '#test/support/rights.ts';
 
 const url = await makeDatabase('mysql');
@@ -77,6 +77,53 @@ test('a missing right is an error, with the statement that grants it', async () 
   const missing = faultsIn(await findings('account'));
   for (const { fix = '' } of missing) await admin.run(fix.replace(/^[^:]*: |;$/g, ''));
   expect(faultsIn(await findings('account'))).toEqual([]);
+});
+
+test('what is missing to create the tables of keys is told before they exist', async () => {
+  const empty = await makeDatabase('mysql');
+  const itsAdmin = await openDatabase(empty);
+  await loadCatalogue(itsAdmin, sampleCatalogue());
+  for (const table of Object.keys(KEYS_TABLES)) await itsAdmin.run(`DROP TABLE ${table}`);
+  // MySQL has a binary log.
+  await itsAdmin.run('SET GLOBAL log_bin_trust_function_creators = 1');
+  const other = await makeDatabaseUser(empty);
+  const faults = async () => faultsIn(await examine(grants, { DATABASE_URL: other.url }));
+  await other.grant('SELECT, SHOW VIEW ON *');
+  const missing = await faults();
+  expect(missing).toContainEqual({
+    level: 'error',
+    text: `'${other.name}'@'%' lacks CREATE, INSERT, DELETE on old_keys.`,
+    fix: expect.stringContaining('GRANT CREATE, INSERT, DELETE ON '),
+  });
+  const only = await examine(grants, { DATABASE_URL: other.url }, ['schedule']);
+  expect(faultsIn(only)).toEqual([]);
+  const before = await itsAdmin.columns();
+  for (const { fix = '' } of missing) await itsAdmin.run(fix.replace(/^[^:]*: |;$/g, ''));
+  expect(await faults()).toEqual([]);
+  expect(await itsAdmin.columns()).toEqual(before);
+  expect(await runKeys(other.url, ['issue'])).toMatchObject({ code: 0 });
+  await itsAdmin.close();
+});
+
+test('own accounts that cannot be changed, and a history that could be changed, are warnings', async () => {
+  await grant(...documented().filter((text) => !text.endsWith(' ON accounts')));
+  expect(faultsIn(await findings('account'))).toEqual([
+    {
+      level: 'warning',
+      text: expect.stringMatching(
+        /lacks INSERT, UPDATE, DELETE on accounts: "cover-catalogue keys/,
+      ),
+      fix: expect.stringContaining(`GRANT INSERT, UPDATE, DELETE ON ${schema}.accounts`),
+    },
+  ]);
+  await admin.run('DROP TRIGGER key_events_update');
+  const withoutTrigger = documented().map((text) => text.replace(', TRIGGER', ', UPDATE'));
+  await grant(...withoutTrigger);
+  expect(faultsIn(await findings('account'))).toMatchObject([
+    { level: 'warning', text: expect.stringContaining('may change the history of keys') },
+  ]);
+  await grant(...documented());
+  await createKeysTables(admin);
 });
 
 test('a table that may not be read is an error', async () => {

@@ -14,6 +14,17 @@ const explorer = await visitExplorer([explorerKey, smallKey], explorerKey.key);
 const gamesOn = (page: Page) => page.locator('.grid a');
 const found = (page: Page) => page.locator('#found');
 
+test('a long title is cut on a card', async () => {
+  const page = await explorer.open();
+  await page.goto(`${explorer.url}/explore/${HOSTILE.platform}`);
+  const [shown, whole, line] = (await page.evaluate(`(() => {
+    const title = document.querySelector('.grid a > strong');
+    return [title.clientHeight, title.scrollHeight, parseFloat(getComputedStyle(title).lineHeight)];
+  })()`)) as [number, number, number];
+  expect(whole).toBeGreaterThan(shown);
+  expect(Math.round(shown / line)).toBe(3);
+});
+
 describe('typing', () => {
   const foundFor = (page: Page, text: string) =>
     found(page)
