@@ -1,7 +1,7 @@
 /** The explorer in a real browser: what typing costs, images, and the pages with and without scripts. */
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { startAgain } from '#test/site/explore/explored.ts';
+import { HOSTILE, startAgain } from '#test/site/explore/explored.ts';
 import { visitExplorer } from '#test/site/explore/visited-explorer.ts';
 import { look } from '#test/support/browser.ts';
 import { testKey } from '#test/support/product.ts';
