@@ -6,6 +6,7 @@
 import { PUSH_CHECKS, PUSH_VARIABLES, type PushSettings } from '../depot/signing.ts';
 import { generate, RefusedError, type RunResult } from '../generator/generate.ts';
 import { countsText, warningText } from '../generator/report/report.ts';
+import { SETTING_VARIABLES, settingsOf } from '../generator/rows/settings.ts';
 import { exportKeys, KeysLostError } from '../keys/export/export-keys.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
@@ -64,7 +65,7 @@ async function publish(
   const { switches } = readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment(
-    ['DATABASE_URL', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL', ...PUSH_VARIABLES],
+    ['DATABASE_URL', 'PUBLIC_URL', ...SETTING_VARIABLES, ...PUSH_VARIABLES],
     variables,
     PUSH_CHECKS,
   );
@@ -73,7 +74,7 @@ async function publish(
     const { openWritableDepot } = await import('../depot/open.ts');
     openWritableDepot(environment.SNAPSHOT_PUSH, { environment: variables }).close();
   }
-  const { SITE_URL, SITE_LANGUAGE, FILES_URL, PUBLIC_URL } = environment;
+  const { SITE_URL, FILES_URL, PUBLIC_URL } = environment;
   const snapshotsDir = environment.SNAPSHOTS_DIR;
   const started = performance.now();
   const secondsTaken = () => Math.round(performance.now() - started) / 1000;
@@ -87,7 +88,7 @@ async function publish(
       database,
       {
         snapshotsDir,
-        settings: { site_url: SITE_URL, site_language: SITE_LANGUAGE, files_url: FILES_URL },
+        settings: settingsOf((variable) => environment[variable]),
         warnings: Object.entries({ SITE_URL, FILES_URL, PUBLIC_URL })
           .filter(([, address]) => LOCAL.test(address))
           .map(([name, address]) => {

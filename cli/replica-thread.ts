@@ -8,6 +8,7 @@ import { RefusedReleaseError } from '../depot/depot.ts';
 import { openDepot } from '../depot/open.ts';
 import { makeSnapshotPuller, type PulledSnapshot } from '../depot/replica.ts';
 import { systemClock } from '../depot/transfers.ts';
+import { checkFind } from '../find/check.ts';
 import { makeCalls } from '../lib/program/calls.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { logProgress } from '../lib/program/progress.ts';
@@ -29,6 +30,7 @@ const pull = makeSnapshotPuller(openDepot(from, options), {
   publicKeys,
   report: logProgress(makeLog(logLevel)),
   clock: systemClock,
+  checkFind,
 });
 
 const functions = {

@@ -15,6 +15,7 @@ import {
 } from '../depot/replica.ts';
 import { readSignerKeys } from '../depot/signing.ts';
 import { type Clock, megabytes, systemClock } from '../depot/transfers.ts';
+import { checkFind } from '../find/check.ts';
 import type { Release } from '../lib/format/release.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../lib/program/admin/program-admin.ts';
@@ -110,7 +111,7 @@ async function start(
   const isOnce = switches.has('once');
   const publicKeys = readSignerKeys(settings.SNAPSHOT_PUBLIC_KEYS);
   const report = isOnce ? progress : logProgress(log);
-  const options = { snapshotsDir, publicKeys, report, clock };
+  const options = { snapshotsDir, publicKeys, report, clock, checkFind };
   const pullSnapshot = isOnce
     ? makeSnapshotPuller(depot, options)
     : pullInThread({

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
 import { pushChanges } from '../depot/push.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES } from '../depot/signing.ts';
+import { SETTING_VARIABLES } from '../generator/rows/settings.ts';
 import { checkCron, NO_RUNS, startAt } from '../generator/schedule/cron.ts';
 import { paceRuns } from '../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../generator/schedule/poll-changes.ts';
@@ -55,9 +56,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const environment = readEnvironment(
     [
       'DATABASE_URL',
-      'SITE_URL',
-      'SITE_LANGUAGE',
-      'FILES_URL',
+      ...SETTING_VARIABLES,
       'PUBLIC_URL',
       'GENERATE_CRON',
       'CHANGE_POLL_SECONDS',

@@ -15,6 +15,10 @@ const LONGEST_SIDE: Readonly<Record<string, number>> = { original: 1000, large: 
 /** The longest side of a picture in its own units, and the height of the band that names the platform. */
 const SIDE = 250;
 const BAND = 24;
+/** Beside a title. */
+const MARGIN = 6;
+/** More than the width of most letters of a word, in parts of their height. */
+const [CAPITAL, LETTER] = [0.88, 0.72];
 
 /** SVG by the paths in the rows of the files. */
 type Images = ReadonlyMap<string, string>;
@@ -120,13 +124,20 @@ function rectangle([left, top, width, height]: Box, fill: string): string {
   return `<path fill="${fill}" d="M${left} ${top}h${width}v${height}h-${width}z"/>`;
 }
 
-/** A text in the middle of a picture, whose lines the browser breaks. */
+/** A text in the middle of a picture, whose lines the browser breaks between words: the longest word fits. */
 function words(text: string, across: number, up: number): string {
-  const size = Math.min(34, across / Math.max(5, text.length / 3));
+  const wanted = Math.min(34, Math.max(18, across / Math.max(5, text.length / 3)));
+  const size = Math.min(wanted, (across - 2 * MARGIN) / Math.max(...text.split(' ').map(widthOf)));
   return `<foreignObject y="${BAND + 8}" width="${across}" height="${up}"><p
-    xmlns="http://www.w3.org/1999/xhtml" style="margin:0 6px;text-align:center;overflow-wrap:anywhere;
-    font-size:${Math.max(size, 18)}px;line-height:1.1;color:#fff;-webkit-text-stroke:3px #000a;
+    xmlns="http://www.w3.org/1999/xhtml" style="margin:0 ${MARGIN}px;text-align:center;
+    font-size:${size}px;line-height:1.1;color:#fff;-webkit-text-stroke:3px #000a;
     paint-order:stroke">${escaped(text)}</p></foreignObject>`;
+}
+
+/** The width of a word, in parts of the height of its letters. */
+function widthOf(word: string): number {
+  const capitals = word.match(/\p{Lu}/gu)?.length ?? 0;
+  return capitals * CAPITAL + (word.length - capitals) * LETTER;
 }
 
 function escaped(text: string): string {

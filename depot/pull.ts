@@ -1,7 +1,7 @@
 /**
  * Makes the generation that a release names the current one of a snapshots folder: fetches the files that
  * are not there yet, links the others, and publishes it under its id. Every byte is checked against the
- * manifest, and the manifest against the release.
+ * manifest, the manifest against the release, and the values on which readers rely against one another.
  *
  * Invariant: until a generation is complete and verified, the old one stays current. Complete files of a pull
  * that fails or is killed stay in `pull/` for the next one, each under its SHA-256.
@@ -25,7 +25,7 @@ import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withRunLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../lib/generations/publish.ts';
-import { bytesOnly } from '../lib/generations/verify.ts';
+import { type CheckFind, withoutRecords } from '../lib/generations/verify.ts';
 import {
   type Depot,
   orRefuse,
@@ -54,14 +54,19 @@ export interface Pulled {
   readonly received: number;
 }
 
+export interface PullOptions extends ReleasePollOptions {
+  /** Checks the files by which games are found. */
+  readonly checkFind: CheckFind;
+}
+
 export class Pull {
   private readonly staging: string;
   /** Remembers the files that it has found intact, so that they are not hashed again. */
   private readonly isKnown: (dir: string, file: ManifestFile) => boolean;
   private readonly depot: Depot;
-  private readonly options: ReleasePollOptions;
+  private readonly options: PullOptions;
 
-  constructor(depot: Depot, options: ReleasePollOptions) {
+  constructor(depot: Depot, options: PullOptions) {
     this.depot = depot;
     this.options = options;
     this.staging = path.join(options.snapshotsDir, PULL_FOLDER);
@@ -81,7 +86,7 @@ export class Pull {
   }
 
   private async runLocked(release: Release): Promise<Pulled | undefined> {
-    const { snapshotsDir, report } = this.options;
+    const { snapshotsDir, report, checkFind } = this.options;
     const { dir, clear } = beginGeneration(snapshotsDir);
     try {
       const { manifest, encoded } = await this.readManifest(release);
@@ -97,7 +102,8 @@ export class Pull {
         }
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.
-        const steps = { warn: report.warn, checks: bytesOnly(this.isKnown), keep: 1 };
+        const checks = withoutRecords(this.isKnown, checkFind);
+        const steps = { warn: report.warn, checks, keep: 1 };
         await publishAs(snapshotsDir, dir, encoded, previous, steps);
         pulled = { manifest, ...counts };
       }

@@ -8,7 +8,7 @@ import { currentId } from '../lib/generations/generations.ts';
 import { readReplicaState, saveReplicaState } from '../lib/generations/state-files.ts';
 import { type Depot, RefusedReleaseError } from './depot.ts';
 import { makeKeysPuller } from './keys.ts';
-import { Pull, type Pulled } from './pull.ts';
+import { Pull, type Pulled, type PullOptions } from './pull.ts';
 import { pollRelease, type ReleasePollOptions } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
@@ -46,7 +46,7 @@ const UNKNOWN = { current_as_of: null, error: null, refused: null };
  */
 export function makeSnapshotPuller(
   depot: Depot,
-  options: ReleasePollOptions,
+  options: PullOptions,
 ): ReplicaOptions['pullSnapshot'] {
   const nextRelease = pollRelease(depot, 'snapshot', options);
   const pull = new Pull(depot, options);

@@ -3,6 +3,7 @@
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
 import path from 'node:path';
+import { checkFind } from '../find/check.ts';
 import { type Database, selectCount } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
 import { checkCatalogue, type OptionalSchema, TIMED_TABLES } from '../lib/database/schema.ts';
@@ -23,7 +24,7 @@ import {
   publish,
   readPrevious,
 } from '../lib/generations/publish.ts';
-import { checkPack, type FileChecks } from '../lib/generations/verify.ts';
+import { type CheckFind, checkPack, type FileChecks } from '../lib/generations/verify.ts';
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 import { getOrAdd } from '../lib/program/get-or-add.ts';
 import { counted } from '../lib/program/printable.ts';
@@ -64,6 +65,8 @@ export interface RunOptions {
   readonly part?: PartOfCatalogue;
   /** What the run may use, in bytes; by default, what the system says. */
   readonly availableMemory?: number;
+  /** Checks what finds games in what was written; by default, {@link checkFind}. */
+  readonly checkValues?: CheckFind;
 }
 
 export interface RunResult {
@@ -179,7 +182,7 @@ async function attempt(
   const previous = readPrevious(snapshotsDir);
   const { dir, clear } = beginGeneration(snapshotsDir);
   try {
-    const checks = makeChecks(earlier);
+    const checks = makeChecks(earlier, run.checkValues);
     const savesForNextRun = keyOf !== undefined && !isDryRun;
     const how = { ...run, report: found, dir, earlier, savesForNextRun, readFile: checks.read };
     const { written, forNextRun } = await readAndWrite(run.database, how);
@@ -306,7 +309,7 @@ function save(
  * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
  * one have the state that the earlier run left, so they are checked only when they are read, and read once.
  */
-function makeChecks(earlier: EarlierRun | undefined): FileChecks {
+function makeChecks(earlier: EarlierRun | undefined, values: CheckFind = checkFind): FileChecks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   const contents = new Map<string, Buffer>();
   const isLinked = (dir: string, { path: name, sha256 }: ManifestFile) =>
@@ -323,7 +326,7 @@ function makeChecks(earlier: EarlierRun | undefined): FileChecks {
     pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
     file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
     read,
-    values: undefined,
+    values,
   };
 }
 

@@ -12,6 +12,7 @@ import https from 'node:https';
 import type { BlockList } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
+import type { SiteFrame } from '../lib/pages/layout.ts';
 import { clientAddress, isTrusted, withoutMapping } from '../lib/program/client-address.ts';
 import { unlessActive } from '../lib/program/time-limit.ts';
 import { makeSlots } from '../proxy/admit/limits/slots.ts';
@@ -42,31 +43,41 @@ const DROPPED_FIELDS = `connection keep-alive te trailer transfer-encoding upgra
   proxy-authorization proxy-authenticate proxy-connection x-api-key
   forwarded x-forwarded-host x-forwarded-port x-real-ip`.split(/\s+/);
 
-const NOT_AVAILABLE = prepareSiteError(
-  503,
-  'The account pages are not available',
-  'The account pages are not available',
-  'Try again in a minute. The API itself keeps working.',
-  'Retry-After: 5\r\n',
-);
-const TOO_MANY = prepareSiteError(
-  429,
-  'Too many requests at once',
-  'Too many requests at once',
-  'Try again in a few seconds.',
-  'Retry-After: 5\r\n',
-);
-const BAD_REQUEST = prepareBadRequest(
-  'A request must use HTTP/1.1 and have exactly one valid Host header',
-);
-const TOO_LARGE = prepareSiteError(
-  413,
-  `A form must be sent with Content-Length and have at most ${LARGEST_BODY} bytes`,
-  'That is too much text',
-  'Go back, shorten what you typed, and send it again.',
-);
+/** Made once at start. */
+function prepareErrors(frame: SiteFrame) {
+  return {
+    notAvailable: prepareSiteError(
+      frame,
+      503,
+      'The account pages are not available',
+      'The account pages are not available',
+      'Try again in a minute. The API itself keeps working.',
+      'Retry-After: 5\r\n',
+    ),
+    tooMany: prepareSiteError(
+      frame,
+      429,
+      'Too many requests at once',
+      'Too many requests at once',
+      'Try again in a few seconds.',
+      'Retry-After: 5\r\n',
+    ),
+    badRequest: prepareBadRequest(
+      frame,
+      'A request must use HTTP/1.1 and have exactly one valid Host header',
+    ),
+    tooLarge: prepareSiteError(
+      frame,
+      413,
+      `A form must be sent with Content-Length and have at most ${LARGEST_BODY} bytes`,
+      'That is too much text',
+      'Go back, shorten what you typed, and send it again.',
+    ),
+  };
+}
 
 export interface ForwardParts {
+  readonly frame: SiteFrame;
   /**
    * The URL of the account pages, without a slash at the end. Empty if nginx forwards to them, and asks here only
    * for the page that says they are not available.
@@ -81,12 +92,13 @@ export interface ForwardParts {
 /** Adds the account pages to the site. */
 export function withForwarding(
   site: SiteHandler,
-  { accountUrl, trustedProxies, log, limits }: ForwardParts,
+  { frame, accountUrl, trustedProxies, log, limits }: ForwardParts,
 ): SiteHandler {
+  const errors = prepareErrors(frame);
   if (accountUrl === '') {
     return (request, response, path) => {
       if (!FORWARDED_PATH.test(path)) site(request, response, path);
-      else sendError(request, response, NOT_AVAILABLE, true);
+      else sendError(request, response, errors.notAvailable, true);
     };
   }
   const { mostForwards, longestSilenceMs, longestDrainMs } = { ...LIMITS, ...limits };
@@ -102,13 +114,13 @@ export function withForwarding(
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, headers, socket } = request;
-    const fault = faultOf(request);
+    const fault = faultOf(request, errors);
     if (fault !== undefined) return sendError(request, response, fault, true);
     if (headers.expect !== undefined) response.writeContinue();
     const body = Buffer.concat(await request.toArray());
     const forwardedFor = headers['x-forwarded-for'] as string | undefined;
     const client = clientAddress(socket.remoteAddress, forwardedFor, trustedProxies);
-    if (!slots.take(client)) return sendError(request, response, TOO_MANY);
+    if (!slots.take(client)) return sendError(request, response, errors.tooMany);
     try {
       setForwardedFields(request, body.length, trustedProxies);
       const path = url.pathname.replace(/\/$/, '') + request.url;
@@ -141,22 +153,21 @@ export function withForwarding(
       // The target is not logged: it may contain the token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');
       if (response.headersSent) response.destroy();
-      else sendError(request, response, NOT_AVAILABLE);
+      else sendError(request, response, errors.notAvailable);
     });
   };
 }
 
 /** Why a request is not forwarded; undefined if it is. */
-function faultOf({
-  headers,
-  headersDistinct,
-  httpVersion,
-}: IncomingMessage): SiteError | undefined {
+function faultOf(
+  { headers, headersDistinct, httpVersion }: IncomingMessage,
+  { badRequest, tooLarge }: Readonly<Record<'badRequest' | 'tooLarge', SiteError>>,
+): SiteError | undefined {
   const [host, ...others] = headersDistinct.host ?? [];
   const hasHost = host !== undefined && others.length === 0 && isHost(host);
-  if (!hasHost || !/^1\.[01]$/.test(httpVersion)) return BAD_REQUEST;
+  if (!hasHost || !/^1\.[01]$/.test(httpVersion)) return badRequest;
   const isTooLarge = Number(headers['content-length'] ?? 0) > LARGEST_BODY;
-  return isTooLarge || headers['transfer-encoding'] !== undefined ? TOO_LARGE : undefined;
+  return isTooLarge || headers['transfer-encoding'] !== undefined ? tooLarge : undefined;
 }
 
 /** Removes the fields of the connection, and sets those about the client and the body. */

@@ -1,11 +1,15 @@
 /**
  * The pages outside the base, by their exact path. Only the paths in the map exist; the path of a request is never
- * used as a file name. What shows the catalogue is made once for each generation, when it is first asked for.
+ * used as a file name. What shows the catalogue is made once for each generation, when it is first asked for: in
+ * pieces, between which the thread serves other requests. Invariant: the generation stays open meanwhile.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Html } from '../lib/pages/html.ts';
+import type { SiteFrame } from '../lib/pages/layout.ts';
 import { BASE } from '../proxy/http/request.ts';
 import type { Resource } from '../proxy/http/resource.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
+import type { Generation } from '../proxy/snapshot/generation.ts';
 import { parseContract, resolveContract } from './docs/contract.ts';
 import { makeDocs } from './docs/docs.ts';
 import { chooseExamples, type Examples, type Shown, showGeneration } from './docs/examples.ts';
@@ -20,8 +24,7 @@ interface SiteFacts {
   readonly publicUrl: string;
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
-  /** Whether pages link to the explorer. */
-  readonly hasExplorer: boolean;
+  readonly frame: SiteFrame;
 }
 
 /** A page, or a function that makes one which shows the catalogue. */
@@ -32,15 +35,21 @@ type SitePage = Resource | ((shown: Shown) => Promise<Html>);
  * @throws Error when a file of the program is missing
  */
 export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
-  const { publicUrl, hasExplorer } = facts;
+  const { publicUrl, frame } = facts;
   const api = `${publicUrl}${BASE}`;
   const contract = parseContract();
-  const fixed = makeFixedPages(contract, publicUrl, hasExplorer);
+  const fixed = makeFixedPages(contract, publicUrl, frame);
   return new Map<string, SitePage>([
-    ['/', (shown) => startPage(api, hasExplorer, shown)],
+    ['/', (shown) => startPage(api, frame, shown)],
     ...makeDocs(resolveContract(contract), { ...facts, api }),
     ...Array.from(fixed, ([path, page]) => [path, pageResource(page)] as const),
   ]);
+}
+
+/** What was chosen for a generation: not the generation itself, which would stay in memory. */
+interface Made {
+  readonly id: string | undefined;
+  examples: Examples | undefined;
 }
 
 /** @returns a function that finds the page at a path; undefined if there is none */
@@ -48,8 +57,7 @@ export function makePageFinder(
   pages: ReadonlyMap<string, SitePage>,
   { current }: Pick<SiteParts, 'current'>,
 ): (path: string) => Promise<Resource> | undefined {
-  // Not the generation itself, which would stay in memory.
-  let made: { readonly id: string | undefined; readonly examples: Examples } | undefined;
+  let made: Made | undefined;
   const resources = new Map<string, Promise<Resource>>();
 
   return (path) => {
@@ -58,16 +66,32 @@ export function makePageFinder(
     if (typeof page !== 'function') return Promise.resolve(page);
     const generation = current();
     if (made === undefined || made.id !== generation?.id) {
-      made = { id: generation?.id, examples: chooseExamples(generation) };
+      made = { id: generation?.id, examples: undefined };
       resources.clear();
     }
-    const known = resources.get(path);
-    if (known !== undefined) return known;
-    const imageOrigin = originOf(generation);
-    const resource = page(showGeneration(generation, made.examples)).then((text) =>
-      pageResource(makePage(HTML, text.toString(), { imageOrigin })),
-    );
-    resources.set(path, resource);
+    let resource = resources.get(path);
+    if (resource === undefined) {
+      resource = make(page, generation, made);
+      resources.set(path, resource);
+    }
     return resource;
   };
+
+  async function make(
+    page: Exclude<SitePage, Resource>,
+    generation: Generation | undefined,
+    made: Made,
+  ): Promise<Resource> {
+    const isHeld = generation?.stored.hold();
+    try {
+      made.examples ??= chooseExamples(generation);
+      await nextTurn();
+      const markup = await page(showGeneration(generation, made.examples));
+      await nextTurn();
+      const imageOrigin = originOf(generation);
+      return pageResource(makePage(HTML, markup.toString(), { imageOrigin }));
+    } finally {
+      if (isHeld) generation?.stored.release();
+    }
+  }
 }

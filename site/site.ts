@@ -16,6 +16,9 @@ export const SITE_VARIABLES = [
   'PUBLIC_URL',
   'ACCOUNT_URL',
   'EXPLORER_KEY',
+  'SITE_NAME',
+  'SITE_URL',
+  'SITE_CONTACT',
   'SNAPSHOTS_DIR',
   // The guides mention it.
   'DEFAULT_RATE_LIMIT',
@@ -44,18 +47,20 @@ export function makeSite({ environment, visitors }: SiteData, parts: SiteParts):
   const { PUBLIC_URL: publicUrl, ACCOUNT_URL: accountUrl, EXPLORER_KEY: explorerKey } = environment;
   const { SNAPSHOTS_DIR: snapshotsDir, DEFAULT_RATE_LIMIT: defaultLimit } = environment;
   const { current, keys, trustedProxies, log } = parts;
-  const hasExplorer = explorerKey !== '';
-  const pages = makePages({ publicUrl, defaultLimit, hasExplorer });
+  const { SITE_NAME: name, SITE_URL: url, SITE_CONTACT: contact } = environment;
+  const frame = { site: { name, url, contact }, hasExplorer: explorerKey !== '' };
+  const pages = makePages({ publicUrl, defaultLimit, frame });
   const pageAt = makePageFinder(pages, parts);
   const explorer = {
     ...parts,
+    frame,
     publicUrl,
     explorerKey,
     explorerLimit: () => keys.find(explorerKey)?.limit,
     visitors: makeVisitorLimits(visitors),
   };
-  const others = [makeStatus({ snapshotsDir, current, hasExplorer })];
-  if (hasExplorer) others.push(makeExplorer(explorer));
-  const site = makeSiteHandler({ pageAt, others, keys, log });
-  return withForwarding(site, { accountUrl, trustedProxies, log });
+  const others = [makeStatus({ snapshotsDir, current, frame })];
+  if (frame.hasExplorer) others.push(makeExplorer(explorer));
+  const site = makeSiteHandler({ frame, pageAt, others, keys, log });
+  return withForwarding(site, { frame, accountUrl, trustedProxies, log });
 }

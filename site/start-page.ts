@@ -1,14 +1,16 @@
 /** The start page: search, the newest covers, a first call with its response, and the way to a key. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cover } from '../client/contract-types.ts';
+import { isFront } from '../find/names/fronts.ts';
 import { addressOf, callSamples } from '../lib/pages/call-samples.ts';
 import { besideResponse, codeSamples } from '../lib/pages/code-block.ts';
 import { type Html, html } from '../lib/pages/html.ts';
-import { renderPage } from '../lib/pages/layout.ts';
+import { renderPage, type SiteFrame } from '../lib/pages/layout.ts';
 import { countOf } from '../lib/pages/shown-values.ts';
 import type { Generation } from '../proxy/snapshot/generation.ts';
 import { parseRecords, type Shown } from './docs/examples.ts';
 import { pathOf } from './explore/address.ts';
-import { card, coverImage, originOf } from './explore/page.ts';
+import { card, gameImage, originOf } from './explore/page.ts';
 
 const EXPLORER = html`<form class="inline" role="search" action="/explore">
             <label class="unseen" for="q">Search games by title</label>
@@ -20,9 +22,10 @@ const EXPLORER = html`<form class="inline" role="search" action="/explore">
 /** @param api the address of the API, with the base path */
 export async function startPage(
   api: string,
-  hasExplorer: boolean,
+  frame: SiteFrame,
   { generation, examples, responseTo }: Shown,
 ): Promise<Html> {
+  const { hasExplorer } = frame;
   const call = {
     path: '/games/{platformSlug}/{gameSlug}',
     pathValues: { platformSlug: examples.platform, gameSlug: examples.game },
@@ -30,13 +33,15 @@ export async function startPage(
   const samples = codeSamples({ id: 'call', name: 'Get a game' }, callSamples(call, api));
   const counts = countsOf(generation);
   const newest = newestCovers(generation, hasExplorer);
+  await nextTurn();
   const response = await responseTo(addressOf(call, ''));
+  await nextTurn();
   return renderPage({
     title: undefined,
     description:
       'The covers of video games, to look at, and as JSON for scripts, tools and web pages.',
     path: '/',
-    hasExplorer,
+    ...frame,
     width: 'wide',
     styles: ['/explore.css'],
     body: html`<div class="columns hero">
@@ -73,13 +78,17 @@ function newestCovers(generation: Generation | undefined, hasExplorer: boolean):
   const origin = originOf(generation);
   const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
   const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
-  const fronts = data.filter(({ type }) => type?.toLowerCase() === 'front');
+  // Fronts first, although others may be newer.
+  const covers = [
+    ...data.filter(({ type }) => isFront(type)),
+    ...data.filter(({ type }) => !isFront(type)),
+  ];
   const byGame = new Map<string, Html>();
-  for (const cover of fronts.length > 0 ? fronts : data) {
+  for (const cover of covers) {
     const { slug, title, platform } = cover.game;
     const path = pathOf(platform.slug, slug);
     if (byGame.has(path) || byGame.size === MOST_NEWEST) continue;
-    const image = coverImage(cover, { ...SMALL, origin });
+    const image = gameImage(cover, { ...SMALL, origin });
     const link = hasExplorer ? path : undefined;
     byGame.set(path, card(link, image, 'No preview', title, platform.name));
   }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { GENERATIONS, MAINTENANCE_FILE } from '../lib/format/layout.ts';
 import { readReplicaState } from '../lib/generations/state-files.ts';
 import { html } from '../lib/pages/html.ts';
-import { renderPage } from '../lib/pages/layout.ts';
+import { renderPage, type SiteFrame } from '../lib/pages/layout.ts';
 import { countOf, factList, timeElement } from '../lib/pages/shown-values.ts';
 import { JSON_TYPE } from '../proxy/http/response.ts';
 import { readDataTime } from '../proxy/serve/admin/state.ts';
@@ -18,13 +18,13 @@ import type { Answer } from './static/site-handler.ts';
 interface StatusParts {
   readonly snapshotsDir: string;
   readonly current: CurrentGeneration;
-  readonly hasExplorer: boolean;
+  readonly frame: SiteFrame;
 }
 
 export function makeStatus(parts: StatusParts): Answer {
   return (path) => {
     const make = { '/status': asPage, '/status.json': asJson }[path];
-    return make && readStatus(parts).then((status) => make(status, parts.hasExplorer));
+    return make && readStatus(parts).then((status) => make(status, parts.frame));
   };
 }
 
@@ -52,7 +52,7 @@ function asJson(status: Status) {
   return uncachedPage(200, makePage(JSON_TYPE, text, { cacheControl: 'no-store', headers }));
 }
 
-function asPage(status: Status, hasExplorer: boolean) {
+function asPage(status: Status, frame: SiteFrame) {
   const { snapshot, data_as_of, data_age_seconds: age, published_at, maintenance } = status;
   const working = snapshot === null ? 'The API has no data yet.' : 'The API is working.';
   const state = maintenance ? 'The API is under maintenance.' : working;
@@ -60,7 +60,7 @@ function asPage(status: Status, hasExplorer: boolean) {
   const page = renderPage({
     title: 'Status',
     path: '/status',
-    hasExplorer,
+    ...frame,
     body: html`<h1>Status</h1>
       <p class="notice">${state}</p>
       ${factList([

@@ -19,7 +19,7 @@ export interface PlatformRun {
 }
 
 export interface PlatformNames {
-  /** The numbers of the platforms that a slug, an id of another source or a name means, at most 8. */
+  /** The numbers of the platforms that a slug, an id of another source or a name means: at most 8 for a name. */
   find(text: string): readonly number[];
   /** The slugs of the platforms with the most similar names, the best first. */
   nearest(text: string): readonly string[];
@@ -31,7 +31,8 @@ export interface PlatformNames {
   runsIn(words: readonly string[]): PlatformRun[];
 }
 
-const MOST_PLATFORMS = 8;
+/** So many platforms can a request name, and can one name mean. */
+export const MOST_PLATFORMS = 8;
 const MOST_NEAREST = 3;
 /** In characters, of a name that is compared with all others. */
 const LONGEST_COMPARED = 40;

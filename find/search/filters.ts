@@ -4,6 +4,7 @@ import { firstIndex } from '../../lib/columns/arrays.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
 import { entriesAt, findText, textsIn } from '../../lib/columns/postings.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
+import { FRONT_TYPES } from '../names/fronts.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { foldCase } from '../text/words.ts';
 import type { FilterIndex, SearchedGames, SearchIndex } from './open.ts';
@@ -95,7 +96,7 @@ export class Filters {
   }
 
   private withFront(isWanted: boolean): NumberSet<Rank> {
-    const fronts = this.withValue('type', 'front');
+    const fronts = this.ranks.unite(FRONT_TYPES.map((type) => this.withValue('type', type)));
     return isWanted ? fronts : this.ranks.subtract(this.all, this.ranks.toBits(fronts).bits);
   }
 

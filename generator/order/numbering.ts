@@ -8,11 +8,16 @@ import { columnOf, group, merge, numbersOf, reverse, through } from '../../lib/c
 import type { GameNumber, None, Rank } from '../../lib/columns/numbers.ts';
 import { at, NONE, next } from '../../lib/columns/numbers.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
-import type { PublishedCatalogue } from '../reuse/reuse.ts';
-import type { Covers } from '../rows/catalogue.ts';
-import { compareUnits, makeCollator } from '../rows/collation.ts';
+import type {
+  Catalogue,
+  CoverItem,
+  CoverNumber,
+  Covers,
+  GameItem,
+  PlatformNumber,
+} from '../rows/catalogue.ts';
 import { idOf } from '../rows/ids.ts';
-import type { CoverItem, CoverNumber, GameItem, PlatformNumber } from '../rows/numbers.ts';
+import { compareUnits, makeCollator } from '../rows/values.ts';
 
 export interface Numbering {
   readonly itemOfRank: Column<Rank, GameItem>;
@@ -27,6 +32,11 @@ export interface Numbering {
   readonly firstCoverOfGame: Column<GameNumber, CoverNumber>;
   readonly itemOfCover: Column<CoverNumber, CoverItem>;
   readonly numberOfCover: Column<CoverItem, CoverNumber | None>;
+}
+
+/** A catalogue, and the order in which it is published. */
+export interface NumberedCatalogue extends Catalogue {
+  readonly numbering: Numbering;
 }
 
 /** Puts the published games in title order; equal titles are ordered by platform slug, then id. */
@@ -52,7 +62,7 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
 
-type Unnumbered = Pick<PublishedCatalogue, 'platforms' | 'games' | 'covers'>;
+type Unnumbered = Pick<Catalogue, 'platforms' | 'games' | 'covers'>;
 
 export function numberRecords(catalogue: Unnumbered): Numbering {
   const { platforms, games, covers } = catalogue;

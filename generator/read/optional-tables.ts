@@ -9,12 +9,12 @@ import { OPTIONAL_TABLES, type OptionalTable } from '../../lib/database/schema.t
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type Report, RowFault } from '../report/report.ts';
-import type { Platforms } from './read-catalogue.ts';
+import type { ExternalIds, PlatformNumber } from '../rows/catalogue.ts';
 import type { ReadTable } from './read-table.ts';
 import { checkId, checkText, noteOddText } from './row-checks.ts';
 
 /** The rows of each table that exists, in the order of the database. */
-export type OptionalRows = Readonly<Partial<Record<OptionalTable, readonly Row[]>>>;
+export type OptionalTables = Readonly<Partial<Record<OptionalTable, readonly Row[]>>>;
 
 /** The block of all rows of these tables, for their faults. */
 const BLOCK = 'optional';
@@ -22,7 +22,7 @@ const BLOCK = 'optional';
 export async function readOptionalTables(
   readTable: ReadTable,
   tables: readonly OptionalTable[],
-): Promise<OptionalRows> {
+): Promise<OptionalTables> {
   const found: Partial<Record<OptionalTable, readonly Row[]>> = {};
   for (const table of tables) {
     const rows: Row[] = [];
@@ -35,7 +35,7 @@ export async function readOptionalTables(
 
 /** Takes each row with the id of its game or platform. What it throws as a RowFault leaves the row out. */
 function takeRows(
-  rows: OptionalRows,
+  rows: OptionalTables,
   table: OptionalTable,
   report: Report,
   take: (owner: Id, row: Row) => void,
@@ -61,7 +61,7 @@ function noOwner(noun: 'game' | 'platform', id: Value): RowFault {
  * @returns the titles of each published game by its id: in the order of UTF-16 code units, each once
  */
 export function checkTitles(
-  rows: OptionalRows,
+  rows: OptionalTables,
   report: Report,
   isPublished: (id: Id) => boolean,
 ): Map<string, string[]> {
@@ -89,19 +89,11 @@ export function checkTitles(
   return found;
 }
 
-/** What the generator says of ids of other sources. */
-export interface ExternalIds {
-  /** For each id, as `source:value`, the ids of its games, in decimal digits. */
-  readonly ofGames: ReadonlyMap<string, readonly string[]>;
-  /** For each id, the numbers of its platforms, in ascending order. */
-  readonly ofPlatforms: ReadonlyMap<string, readonly number[]>;
-}
-
 /** Leaves out, and reports, what no request can name. @param isPublished tells whether a game is published */
 export function checkIds(
-  rows: OptionalRows,
+  rows: OptionalTables,
   report: Report,
-  { numberOf }: Platforms,
+  { numberOf }: { readonly numberOf: ReadonlyMap<string, PlatformNumber> },
   isPublished: (id: Id) => boolean,
 ): ExternalIds {
   const read = <T>(noun: 'game' | 'platform', ownerOf: (id: Id) => T | undefined) => {

@@ -10,22 +10,33 @@ import {
   type ValueFilter,
 } from '../../find/search/value-filters.ts';
 import { NO_YEAR } from '../../find/search/write-filters.ts';
-import { columnOf, indexesOf, makeColumn } from '../../lib/columns/columns.ts';
+import { type Column, columnOf, indexesOf, makeColumn } from '../../lib/columns/columns.ts';
 import type { None } from '../../lib/columns/numbers.ts';
 import { at, NONE } from '../../lib/columns/numbers.ts';
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { NO_BLOCK, type Report, RowFault } from '../report/report.ts';
-import type { CoverRows, FileRows, GameRows, Platform, Rows, Values } from '../rows/catalogue.ts';
-import { compareUnits, makeCollator } from '../rows/collation.ts';
+import type {
+  CoverRow,
+  CoverRows,
+  FileRow,
+  FileRows,
+  GameRow,
+  GameRows,
+  Platform,
+  PlatformNumber,
+  Rows,
+  Values,
+} from '../rows/catalogue.ts';
+import { NUMBER_COLUMNS } from '../rows/catalogue.ts';
 import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
-import type { CoverRow, FileRow, GameRow, PlatformNumber } from '../rows/numbers.ts';
+import { COVER, FILE, FILE_MEMBERS, GAME, GAME_MEMBERS, PLATFORM } from '../rows/members.ts';
 import { RowTexts } from '../rows/texts.ts';
-import { encodeTime } from '../rows/times.ts';
+import { compareUnits, encodeTime, makeCollator } from '../rows/values.ts';
+import { checkIds, checkTitles, type OptionalTables } from './optional-tables.ts';
 import { makeIdCheck, type ReadTable, readSelected, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
-import { COVER_COLUMNS, FILE_COLUMNS, fileValues, GAME_COLUMNS, gameValues } from './row-values.ts';
 
 /** Which rows are read, and in which blocks their findings are. */
 export interface Scope {
@@ -44,6 +55,8 @@ export interface Scope {
    * @throws Error if it has a higher one: then all rows must be read
    */
   isTaken(platform: PlatformNumber, slug: string, id: Id): boolean;
+  /** Whether a game that is not read is published. */
+  isKept(id: Id): boolean;
 }
 
 /**
@@ -55,12 +68,13 @@ export interface PartOfCatalogue {
   readonly covers: string;
 }
 
-/** What the tables are read with. */
-export interface Source {
+/** What the tables are read with, and those that are read whole in every run. */
+export interface Reading {
   readonly reader: Reader;
   readonly readTable: ReadTable;
   readonly report: Report;
   readonly platforms: Platforms;
+  readonly optional: OptionalTables;
   readonly filesUrl: string;
   readonly scope: Scope;
 }
@@ -77,10 +91,18 @@ export interface Platforms {
   readonly asText: string;
 }
 
-export async function readRows(source: Source): Promise<Rows> {
-  const games = await readGames(source);
-  const covers = await readCovers(source, games);
-  return { games, covers, files: await readFiles(source, games, covers) };
+export async function readRows(reading: Reading): Promise<Rows> {
+  const games = await readGames(reading);
+  const covers = await readCovers(reading, games);
+  const files = await readFiles(reading, games, covers);
+  const { optional, report, platforms, scope } = reading;
+  const isPublished = (id: Id) => {
+    const row = findId(games.ids, games.count, id);
+    return row === undefined ? scope.isKept(id) : games.platform[row] !== NONE;
+  };
+  const titles = checkTitles(optional, report, isPublished);
+  const externalIds = checkIds(optional, report, platforms, isPublished);
+  return { games, covers, files, titles, externalIds };
 }
 
 export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
@@ -89,15 +111,15 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
   const taken = new Set<string>();
   const slugs = new Set<string>();
   await readTable('platforms', {
-    columns: 'id, slug, name',
+    columns: Object.keys(PLATFORM).join(', '),
     blockOf: () => NO_BLOCK,
     take(row, note) {
-      check.checkId(row[0]);
-      const id = String(row[0]);
+      check.checkId(row[PLATFORM.id]);
+      const id = String(row[PLATFORM.id]);
       allIds.add(id);
-      const slug = check.checkSlug(row[1]);
-      const name = check.checkText(row[2], 'name');
-      if (taken.has(id)) throw new RowFault('the id appears twice', row[0]);
+      const slug = check.checkSlug(row[PLATFORM.slug]);
+      const name = check.checkText(row[PLATFORM.name], 'name');
+      if (taken.has(id)) throw new RowFault('the id appears twice', row[PLATFORM.id]);
       if (slugs.has(slug)) throw new RowFault('the slug appears twice', slug);
       check.noteOddText(name, 'name', note);
       taken.add(id);
@@ -124,44 +146,46 @@ function makeGameRows(count: number) {
   return {
     ids: makeIds<GameRow>(count),
     platform: makeColumn<GameRow, PlatformNumber | None>(count, NONE),
-    year: columnOf<GameRow, number>(new Int32Array(count)),
+    ...makeNumberColumns<'game', GameRow>('game', count),
     texts: new RowTexts<GameRow>(count),
   };
 }
 
-async function readGames(source: Source): Promise<GameRows> {
-  const { readTable, platforms, scope } = source;
+async function readGames(reading: Reading): Promise<GameRows> {
+  const { readTable, platforms, scope } = reading;
   let games = makeGameRows(0);
-  const values = makeValues<'game', GameRow>('game', GAME_COLUMNS, scope.values);
+  const values = makeValues<'game', GameRow>('game', GAME, scope.values);
   // A slug that appears twice would be found in the records, too, but then its row is reported too late.
   const slugs = new Map<number, Set<string>>();
   const nextId = makeIdCheck();
   let count = 0;
   await readTable('games', {
-    columns: GAME_COLUMNS,
+    columns: Object.keys(GAME).join(', '),
     selection: scope.games,
     begin(rows) {
       games = makeGameRows(rows);
       values.begin(rows);
     },
-    blockOf: (row) => blockOfGame(scope, row[0]),
-    pathOf: ([, platform, slug]) =>
-      `${platforms.platforms[platforms.numberOf.get(String(platform)) ?? -1]?.slug}/${slug}`,
+    blockOf: (row) => blockOfGame(scope, row[GAME.id]),
+    pathOf(row) {
+      const number = platforms.numberOf.get(String(row[GAME.platform_id])) ?? -1;
+      return `${platforms.platforms[number]?.slug}/${row[GAME.slug]}`;
+    },
     take(row, note) {
-      const id = nextId(row[0]);
+      const id = nextId(row[GAME.id]);
       const index = at<GameRow>(count++);
       setId(games.ids, index, id);
-      const platformId = String(row[1]);
+      const platformId = String(row[GAME.platform_id]);
       const platform = platforms.numberOf.get(platformId);
       if (platform === undefined) {
         const isLeftOut = platforms.allIds.has(platformId);
         const reason = isLeftOut ? 'its platform is left out' : 'the platform does not exist';
-        throw new RowFault(reason, row[1], { isConsequence: true });
+        throw new RowFault(reason, row[GAME.platform_id], { isConsequence: true });
       }
-      const slug = check.checkSlug(row[2]);
-      check.checkText(row[3], 'title');
-      const year = check.checkOptionalYear(row[4], note);
-      games.texts.add(index, gameValues(row, year, note));
+      const slug = check.checkSlug(row[GAME.slug]);
+      check.checkText(row[GAME.title], 'title');
+      const year = check.checkOptionalYear(row[GAME.release_year], note);
+      games.texts.add(index, check.encodeValues(row, GAME_MEMBERS, String(year), note));
       values.read(row, index);
       const taken = getOrAdd(slugs, platform, () => new Set<string>());
       if (taken.has(slug) || scope.isTaken(platform, slug, id)) {
@@ -200,23 +224,22 @@ function makeCoverRows(count: number) {
   return {
     ids: makeIds<CoverRow>(count),
     game: makeColumn<CoverRow, GameRow | None>(count, NONE),
-    approvedAt: columnOf<CoverRow, number>(new Float64Array(count)),
-    files: makeColumn<CoverRow, number>(count),
+    ...makeNumberColumns<'cover', CoverRow>('cover', count),
     firstFile: makeColumn<CoverRow, FileRow | None>(count, NONE),
     lastFile: makeColumn<CoverRow, FileRow | None>(count),
   };
 }
 
-async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
-  const { readTable, report, scope } = source;
+async function readCovers(reading: Reading, games: GameRows): Promise<CoverRows> {
+  const { readTable, report, scope } = reading;
   let covers = makeCoverRows(0);
-  const values = makeValues<'cover', CoverRow>('cover', COVER_COLUMNS, scope.values);
+  const values = makeValues<'cover', CoverRow>('cover', COVER, scope.values);
   const nextId = makeIdCheck();
   let count = 0;
   const soon = Date.now() / 1000 + 60;
-  const blockOf = (row: Row) => blockOfGame(scope, row[1] ?? null);
+  const blockOf = (row: Row) => blockOfGame(scope, row[COVER.game_id]);
   await readTable('covers', {
-    columns: COVER_COLUMNS,
+    columns: Object.keys(COVER).join(', '),
     selection: scope.covers,
     begin(rows) {
       covers = makeCoverRows(rows);
@@ -224,22 +247,25 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
     },
     blockOf,
     take(row, note) {
-      const id = nextId(row[0]);
+      const id = nextId(row[COVER.id]);
       const index = at<CoverRow>(count++);
       setId(covers.ids, index, id);
-      if (row[4] !== APPROVED) return;
-      const gameId = check.checkId(row[1], 'game_id');
+      if (row[COVER.status] !== APPROVED) return;
+      const gameId = check.checkId(row[COVER.game_id], 'game_id');
       const game = findId(games.ids, games.count, gameId);
       if (game === undefined)
-        throw new RowFault('the game does not exist', row[1], { isConsequence: true });
+        throw new RowFault('the game does not exist', row[COVER.game_id], { isConsequence: true });
       values.read(row, index, note);
-      const approvedAt = check.checkOptionalTime(row[5], 'approved_at');
+      const approvedAt = check.checkOptionalTime(row[COVER.approved_at], 'approved_at');
       if (games.platform[game] === NONE) {
         report.addConsequence(blockOf(row));
         return;
       }
-      if (Number.isNaN(approvedAt) && row[5] !== null) {
-        note('approved_at is zero or empty: served as null, and not among the recent ones', row[5]);
+      if (Number.isNaN(approvedAt) && row[COVER.approved_at] !== null) {
+        note(
+          'approved_at is zero or empty: served as null, and not among the recent ones',
+          row[COVER.approved_at],
+        );
       }
       // Clocks differ a little; a time zone makes a difference of at least a quarter of an hour.
       if (approvedAt > soon)
@@ -262,20 +288,20 @@ function makeFileRows(count: number) {
  * Reads the files of published covers. They come in the order of their own ids: to order them by cover, the
  * server would sort the whole table first, which takes longer than reading it.
  */
-async function readFiles(source: Source, games: GameRows, covers: CoverRows): Promise<FileRows> {
-  const { readTable, scope, filesUrl } = source;
+async function readFiles(reading: Reading, games: GameRows, covers: CoverRows): Promise<FileRows> {
+  const { readTable, scope, filesUrl } = reading;
   let files = makeFileRows(0);
   const nextId = makeIdCheck();
   let count = 0;
   const coverOf = (id: Id) => findId(covers.ids, covers.count, id);
   await readTable('cover_files', {
-    columns: FILE_COLUMNS,
+    columns: Object.keys(FILE).join(', '),
     selection: scope.covers && { conditions: filesOf(covers), rows: undefined },
     begin(rows) {
       files = makeFileRows(rows);
     },
     blockOf(row) {
-      const id = readId(row[1] ?? null);
+      const id = readId(row[FILE.cover_id]);
       const cover = id && coverOf(id);
       // A file without a cover is a fault of the block of its cover.
       if (cover === undefined) return id && scope.blockOfFile(id);
@@ -283,14 +309,15 @@ async function readFiles(source: Source, games: GameRows, covers: CoverRows): Pr
       return game === NONE ? undefined : scope.blockOfGame(idOf(games.ids, game));
     },
     take(row, note) {
-      nextId(row[0]);
-      const cover = coverOf(check.checkId(row[1], 'cover_id'));
-      if (cover === undefined) throw noCover(row);
+      nextId(row[FILE.id]);
+      const cover = coverOf(check.checkId(row[FILE.cover_id], 'cover_id'));
+      if (cover === undefined) throw noCover(row[FILE.cover_id]);
       if (covers.game[cover] === NONE) return;
-      const url = check.checkFileUrl(row[7], filesUrl);
-      check.noteOddText(String(row[7]), 'path', note);
+      const url = check.checkFileUrl(row[FILE.path], filesUrl);
+      check.noteOddText(String(row[FILE.path]), 'path', note);
       const file = at<FileRow>(count++);
-      files.texts.add(file, fileValues(row, url, filesUrl, note));
+      const address = check.encodeUrl(url, filesUrl);
+      files.texts.add(file, check.encodeValues(row, FILE_MEMBERS, address, note));
       files.next[file] = NONE;
       const last = covers.lastFile[cover];
       if (covers.files[cover]++ === 0) covers.firstFile[cover] = file;
@@ -298,17 +325,17 @@ async function readFiles(source: Source, games: GameRows, covers: CoverRows): Pr
       covers.lastFile[cover] = file;
     },
   });
-  if (scope.loose !== undefined) await findLooseFiles(source, scope.loose);
+  if (scope.loose !== undefined) await findLooseFiles(reading, scope.loose);
   return files;
 }
 
-function noCover(row: Row): RowFault {
-  return new RowFault('the cover does not exist', row[1] ?? null, { isConsequence: true });
+function noCover(cover: Value): RowFault {
+  return new RowFault('the cover does not exist', cover, { isConsequence: true });
 }
 
 /** Reports the files in changed blocks that have no cover. */
 async function findLooseFiles(
-  { reader, readTable, scope }: Source,
+  { reader, readTable, scope }: Reading,
   { files, covers }: NonNullable<Scope['loose']>,
 ): Promise<void> {
   const found = await readSelected(reader, 'covers', 'id', covers);
@@ -316,13 +343,13 @@ async function findLooseFiles(
   await readTable('cover_files', {
     columns: 'id, cover_id',
     selection: files,
-    blockOf(row) {
-      const id = readId(row[1] ?? null);
+    blockOf([, cover = null]) {
+      const id = readId(cover);
       return id && scope.blockOfFile(id);
     },
-    take(row) {
-      check.checkId(row[1] ?? null, 'cover_id');
-      if (!ids.has(String(row[1]))) throw noCover(row);
+    take([, cover = null]) {
+      check.checkId(cover, 'cover_id');
+      if (!ids.has(String(cover))) throw noCover(cover);
     },
   });
 }
@@ -334,21 +361,35 @@ function* filesOf({ ids, game }: CoverRows): Generator<string> {
     yield `cover_id IN (${published.slice(from, from + COVERS_PER_QUERY).join(',')})`;
 }
 
+/** The columns of numbers of rows. */
+function makeNumberColumns<Owner extends 'game' | 'cover', Of extends number>(
+  owner: Owner,
+  count: number,
+) {
+  const columns = Object.entries(NUMBER_COLUMNS[owner]).map(([name, Type]) => [
+    name,
+    columnOf<Of, number>(new Type(count)),
+  ]);
+  type Name = keyof (typeof NUMBER_COLUMNS)[Owner];
+  return Object.fromEntries(columns) as { readonly [Each in Name]: Column<Of, number> };
+}
+
 /**
  * Reads the values by which games are filtered.
- * @param owner whose rows are read @param tableColumns the names of their columns
+ * @param owner whose rows are read @param positions those of their columns
  * @param before the distinct values that are numbered already
  */
 function makeValues<Owner extends 'game' | 'cover', Of extends number>(
   owner: Owner,
-  tableColumns: string,
+  positions: Readonly<Record<string, number>>,
   before: Scope['values'],
 ) {
   const names = filterNamesOf(owner);
   const columns = names.map((name) => {
     const { column } = filterRow(name);
-    const position = tableColumns.split(', ').indexOf(column);
-    if (position < 0) throw new Error(`The filter ${name} needs ${column}, which is not read.`);
+    const position = positions[column];
+    if (position === undefined)
+      throw new Error(`The filter ${name} needs ${column}, which is not read.`);
     const numbers = new Uint32Array(0);
     return { name, column, position, numbers, ...numberValues(column, before[name]) };
   });

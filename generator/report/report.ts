@@ -17,7 +17,7 @@ import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { printableJson } from '../../lib/program/printable.ts';
 import type { Progress } from '../../lib/program/progress.ts';
 import { utcNow } from '../../lib/program/utc-now.ts';
-import { compareUnits } from '../rows/collation.ts';
+import { compareUnits } from '../rows/values.ts';
 
 export type TableName = keyof typeof CATALOGUE_TABLES | OptionalTable;
 

@@ -16,6 +16,8 @@ import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { Scope, StatusCounts } from '../read/read-catalogue.ts';
+import type { NUMBER_COLUMNS } from '../rows/catalogue.ts';
+import { SETTING_VARIABLES } from '../rows/settings.ts';
 import type { KnownBlocks } from './find-changes.ts';
 
 /** A full run finds changes that `updated_at` does not show. */
@@ -38,7 +40,7 @@ interface RunKey {
 const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
   program: 'the last run was one of another version of the program or of Node',
   database: 'the last run read another database, or a table or view was altered',
-  settings: 'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
+  settings: `the last run had another ${SETTING_VARIABLES.join(' or ')}`,
   generation: 'the last run did not write the current generation',
 };
 
@@ -46,10 +48,14 @@ const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
 export interface KeptValues {
   /** The distinct values of each filter. */
   readonly values: Scope['values'];
-  /** By the numbers of games and covers; `approvedAt` as the raw bits of 64-bit floats. */
+  /** By the numbers of games and covers. */
   readonly columns: Readonly<Record<KeptColumn, StoredColumn>>;
 }
-export type KeptColumn = ValueFilter | 'year' | 'files' | 'approvedAt';
+/** The columns of filters, and those of numbers. */
+export type KeptColumn =
+  | ValueFilter
+  | keyof typeof NUMBER_COLUMNS.game
+  | keyof typeof NUMBER_COLUMNS.cover;
 
 /** What a run knows that the next one needs. */
 export interface ForNextRun extends KnownBlocks, KeptValues {

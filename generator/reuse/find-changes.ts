@@ -16,7 +16,7 @@ import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/sc
 import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';
 import type { BlockFindings } from '../report/report.ts';
-import { readTime } from '../rows/times.ts';
+import { readTime } from '../rows/values.ts';
 import { blockOf, GROUPED, GROUPS, type Group, rangesOf, type Shifts } from './blocks.ts';
 
 /** The fingerprint of each block that has rows, by the block's number in decimal digits. */

@@ -8,10 +8,9 @@ import { indexesOf, makeColumn, numbersOf } from '../../lib/columns/columns.ts';
 import { NONE } from '../../lib/columns/numbers.ts';
 import { findById, type IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug, platformOf, type RecordColumns } from '../../lib/format/index/record-index.ts';
-import type { Rows } from '../rows/catalogue.ts';
+import type { CoverRow, GameRow, RecordTarget, Rows } from '../rows/catalogue.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
-import type { CoverRow, GameRow } from '../rows/numbers.ts';
-import { type RecordTarget, type RecordWriter, slugOf, titleOf } from '../rows/records.ts';
+import { type RecordWriter, slugOf, titleOf } from '../rows/records.ts';
 import { hasHash, type StoredGeneration } from './stored-generation.ts';
 
 /** For each row, the number of a stored game or cover, or none. */

@@ -1,20 +1,20 @@
 /**
  * The JSON of each record, member by member in the order of the contract. JSON.stringify cannot write it:
  * ids beyond 2^53 must stay exact, and a record is assembled from the rows of several tables, of which a
- * run keeps only the values (`read/row-values.ts`).
+ * run keeps only the values of members (`members.ts`).
  */
 import { NONE, type None } from '../../lib/columns/numbers.ts';
 import { textOfId } from '../../lib/format/index/ids.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import { textOf } from '../../lib/format/pack.ts';
-import type { GameRows, Platform, Rows } from './catalogue.ts';
+import type { CoverRow, GameRow, GameRows, Platform, RecordTarget, Rows } from './catalogue.ts';
 import { idOf } from './ids.ts';
-import type { CoverRow, GameRow } from './numbers.ts';
+import { FILE_MEMBERS, GAME_MEMBERS, type RecordMember } from './members.ts';
 import type { RowTexts } from './texts.ts';
-import { encodeTime } from './times.ts';
+import { encodeText, encodeTime } from './values.ts';
 
 /** Stands for FILES_URL in memory, where a zero byte ends each value. */
-export const FILES_URL = '\u0001';
+export const FILES_URL_MARK = '\u0001';
 /** More bytes than the names, numbers and punctuation of any record take. */
 const FIXED_BYTES = 256;
 
@@ -23,29 +23,26 @@ const CLOSING_BRACKET = 0x5d;
 const CLOSING_BRACE = 0x7d;
 
 /** Before each value: the name of its member, with the punctuation around it. */
-const GAME_MEMBERS = membersOf('id slug title release_year description genres developer publisher');
-const FILE_MEMBERS = membersOf('id variant mime_type width height size_bytes url');
+const BEFORE_GAME_VALUES = GAME_MEMBERS.map(beforeValue);
+const BEFORE_FILE_VALUES = FILE_MEMBERS.map(beforeValue);
+
+function beforeValue({ name }: RecordMember, at: number): Buffer {
+  return Buffer.from(`${at === 0 ? '{' : ','}"${name}":`);
+}
 
 /** The index of each among the values of a game. */
-const [SLUG, TITLE] = [1, 2];
-
-function membersOf(names: string): Buffer[] {
-  return names.split(' ').map((name, at) => Buffer.from(`${at === 0 ? '{' : ','}"${name}":`));
-}
+const SLUG = GAME_MEMBERS.findIndex(({ name }) => name === 'slug');
+const TITLE = GAME_MEMBERS.findIndex(({ name }) => name === 'title');
 
 export const slugOf = ({ texts }: GameRows, row: GameRow) => textOf(texts.valueAt(row, SLUG));
 export const titleOf = ({ texts }: GameRows, row: GameRow) => textOf(texts.valueAt(row, TITLE));
 
-/** Where records are written: after a single `reserve`, into `buffer` from `at` on. */
-export interface RecordTarget {
-  readonly buffer: Buffer;
-  at: number;
-  reserve(bytes: number): void;
-}
+/** What records are made of. */
+export type RecordRows = Pick<Rows, 'games' | 'covers' | 'files'>;
 
 /** Writes the records of published games and covers that were read. */
 export class RecordWriter {
-  private readonly rows: Rows;
+  private readonly rows: RecordRows;
   private readonly filesUrl: Buffer;
   private readonly gameEnds: readonly string[];
   private readonly platforms: readonly string[];
@@ -55,7 +52,7 @@ export class RecordWriter {
   private lastGame: GameRow | None = NONE;
   private lastMember = '';
 
-  constructor(settings: Settings, platforms: readonly Platform[], rows: Rows) {
+  constructor(settings: Settings, platforms: readonly Platform[], rows: RecordRows) {
     this.rows = rows;
     this.filesUrl = Buffer.from(JSON.stringify(settings.files_url).slice(1, -1));
     this.platforms = platforms.map(
@@ -73,7 +70,7 @@ export class RecordWriter {
     const { games } = this.rows;
     const end = `,"cover_count":${covers}${this.gameEnds[games.platform[row]]}${slugOf(games, row)}"}`;
     target.reserve(FIXED_BYTES + games.texts.length[row] + end.length * 3);
-    target.at = this.putMembers(target.buffer, target.at, games.texts, row, GAME_MEMBERS);
+    target.at = this.putMembers(target.buffer, target.at, games.texts, row, BEFORE_GAME_VALUES);
     target.at += target.buffer.write(end, target.at);
   }
 
@@ -93,7 +90,7 @@ export class RecordWriter {
     let end = target.at + buffer.write(head, target.at);
     for (let file = first; file !== NONE; file = files.next[file]) {
       if (file !== first) buffer[end++] = COMMA;
-      end = this.putMembers(buffer, end, files.texts, file, FILE_MEMBERS);
+      end = this.putMembers(buffer, end, files.texts, file, BEFORE_FILE_VALUES);
       buffer[end++] = CLOSING_BRACE;
     }
     buffer[end++] = CLOSING_BRACKET;
@@ -133,11 +130,6 @@ export class RecordWriter {
     }
     return end;
   }
-}
-
-/** The JSON of a text or null. */
-export function encodeText(value: string | null): string {
-  return value === null ? 'null' : JSON.stringify(value.toWellFormed());
 }
 
 /** The address of a platform's page; the addresses of its games begin with it. */

@@ -51,11 +51,12 @@ interface PublicRows {
 
 export async function readTableState({ rows }: Database): Promise<TableState> {
   const [row = []] = await rows(STATE);
+  const [coverFiles, , platforms] = row.slice(8);
   return {
     games: publicRowsOf(row.slice(0, 4)),
     covers: publicRowsOf(row.slice(4, 8)),
-    coverFiles: Number(row[8]),
-    platforms: String(row[10]),
+    coverFiles: Number(coverFiles),
+    platforms: String(platforms),
     all: JSON.stringify(row),
   };
 }

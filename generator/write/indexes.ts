@@ -19,18 +19,17 @@ import { findText, startsOfLists } from '../../lib/columns/postings.ts';
 import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_VALUE } from '../../lib/format/index/record-index.ts';
 import type { TitleColumns } from '../../lib/format/index/titles.ts';
-import type { Values } from '../rows/catalogue.ts';
-import { compareUnits } from '../rows/collation.ts';
+import type { CoverItem, GameItem, Values } from '../rows/catalogue.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
-import type { CoverItem, GameItem } from '../rows/numbers.ts';
-import type { WriteSource } from './packs.ts';
+import { compareUnits } from '../rows/values.ts';
+import type { PackedCatalogue } from './packs.ts';
 
-export function gameColumns({ positions, numbering }: WriteSource) {
+export function gameColumns({ positions, numbering }: PackedCatalogue) {
   const { byteOffset: offset, byteLength: length, hash } = positions.games;
   return { offset, length, hash, firstCover: numbering.firstCoverOfGame };
 }
 
-export function pathColumns({ games, numbering }: WriteSource) {
+export function pathColumns({ games, numbering }: PackedCatalogue) {
   const { itemOfGame, gameOfRank, rankOfGame, numberOfGame, firstGame } = numbering;
   const slugs = Array.from(itemOfGame, games.slug);
   const slugStart = startsOfLists(slugs);
@@ -51,7 +50,7 @@ export function pathColumns({ games, numbering }: WriteSource) {
   };
 }
 
-export function titleColumns({ games, numbering, titles }: WriteSource): TitleColumns {
+export function titleColumns({ games, numbering, titles }: PackedCatalogue): TitleColumns {
   const game: number[] = [];
   const json: Buffer[] = [];
   if (titles.size > 0)
@@ -64,8 +63,8 @@ export function titleColumns({ games, numbering, titles }: WriteSource): TitleCo
   return { game: Uint32Array.from(game), start: startsOfLists(json), json: Buffer.concat(json) };
 }
 
-export function coverColumns(source: WriteSource, filters: FilterIndex) {
-  const { covers, numbering, positions } = source;
+export function coverColumns(catalogue: PackedCatalogue, filters: FilterIndex) {
+  const { covers, numbering, positions } = catalogue;
   const { numberOfCover, firstCoverOfGame } = numbering;
   const { byteOffset: offset, byteLength: length, hash } = positions.covers;
   const ids = idColumns(covers, numberOfCover);
@@ -74,8 +73,8 @@ export function coverColumns(source: WriteSource, filters: FilterIndex) {
     length,
     hash,
     ...ids,
-    region: valueColumn(source, 'region', filters),
-    type: valueColumn(source, 'type', filters),
+    region: valueColumn(catalogue, 'region', filters),
+    type: valueColumn(catalogue, 'type', filters),
     orderOfId: orderOfIdColumn(ids, firstCoverOfGame),
   };
 }
@@ -96,7 +95,7 @@ function idColumns<Item extends number>(
 
 /** For each cover, the index of its value in the list of the filter. */
 function valueColumn(
-  { numbering, covers }: WriteSource,
+  { numbering, covers }: PackedCatalogue,
   name: FilterOf<'cover'>,
   filters: FilterIndex,
 ): Uint16Array {
@@ -110,7 +109,7 @@ function valueColumn(
 /** For each cover, its index among those of its game in the order of their ids. */
 function orderOfIdColumn(
   { numberOfId }: IdColumns,
-  firstCoverOfGame: WriteSource['numbering']['firstCoverOfGame'],
+  firstCoverOfGame: PackedCatalogue['numbering']['firstCoverOfGame'],
 ): Uint16Array {
   const gameOf = numbersOf(groupsOf(firstCoverOfGame));
   const following = new Uint32Array(firstCoverOfGame.length);
@@ -119,7 +118,7 @@ function orderOfIdColumn(
   return orderOfId;
 }
 
-export function filterColumns({ games, covers, numbering }: WriteSource): FilterIndex {
+export function filterColumns({ games, covers, numbering }: PackedCatalogue): FilterIndex {
   const { itemOfRank, gameOfRank, firstCoverOfGame, itemOfCover } = numbering;
   const ofGame = ({ texts, column }: Values<GameItem>) => ({
     texts,

@@ -8,17 +8,15 @@ import { compareIds } from '../../lib/format/index/ids.ts';
 import { coversPack } from '../../lib/format/layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
-import type { Covers } from '../rows/catalogue.ts';
-import { compareUnits } from '../rows/collation.ts';
+import type { CoverItem, Covers, PlatformNumber } from '../rows/catalogue.ts';
 import { idOf } from '../rows/ids.ts';
-import type { CoverItem, PlatformNumber } from '../rows/numbers.ts';
 import { platformUrl } from '../rows/records.ts';
-import { encodeTime } from '../rows/times.ts';
+import { compareUnits, encodeTime } from '../rows/values.ts';
 import type { Output } from './file-writer.ts';
-import type { WriteSource } from './packs.ts';
+import type { PackedCatalogue } from './packs.ts';
 
 /** Each platform, with how many games and covers it has. */
-function countPlatforms({ platforms, numbering }: WriteSource) {
+function countPlatforms({ platforms, numbering }: PackedCatalogue) {
   const { firstGame, firstCoverOfPlatform } = numbering;
   return platforms.map(({ slug, name }, index) => {
     const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
@@ -28,9 +26,9 @@ function countPlatforms({ platforms, numbering }: WriteSource) {
   });
 }
 
-export function platformsBody(source: WriteSource): string {
-  const records = countPlatforms(source).map(({ slug, name, games, covers }) => {
-    const url = platformUrl(source.settings, slug);
+export function platformsBody(catalogue: PackedCatalogue): string {
+  const records = countPlatforms(catalogue).map(({ slug, name, games, covers }) => {
+    const url = platformUrl(catalogue.settings, slug);
     return JSON.stringify({ slug, name, game_count: games, cover_count: covers, url });
   });
   return listBody(records);
@@ -68,7 +66,7 @@ export function findRecent({ byId, ids, approvedAt }: Covers): CoverItem[] {
 
 export function recentBody(
   output: Output,
-  { platforms, numbering, positions }: WriteSource,
+  { platforms, numbering, positions }: PackedCatalogue,
   recent: readonly CoverItem[],
 ): string {
   const { firstCoverOfPlatform, numberOfCover } = numbering;
@@ -85,15 +83,15 @@ export function recentBody(
 const TOP_PLATFORMS = 10;
 
 /** @returns the body of `stats.json`, and what the manifest says of the records */
-export function makeStats(source: WriteSource, [latest]: readonly CoverItem[]) {
-  const { covers, numbering } = source;
+export function makeStats(catalogue: PackedCatalogue, [latest]: readonly CoverItem[]) {
+  const { covers, numbering } = catalogue;
   const { firstCoverOfGame, itemOfGame } = numbering;
   let [gamesWithCovers, coverFiles] = [0, 0];
   itemOfGame.forEach((_, game) => {
     if (firstCoverOfGame[next(game)] > firstCoverOfGame[game]) gamesWithCovers++;
   });
   for (const cover of covers.byId) coverFiles += covers.files[cover];
-  const platforms = countPlatforms(source);
+  const platforms = countPlatforms(catalogue);
   const counts = {
     platforms: platforms.length,
     games: itemOfGame.length,

@@ -1,5 +1,5 @@
 /**
- * Writes packs. Records that are stored are copied as runs of bytes, and a pack in which nothing has changed is
+ * Writes packs. Records that the source has are copied as runs of bytes, and a pack in which nothing has changed is
  * linked. All other records are hashed when they are written, so that they need not be read again.
  */
 
@@ -15,30 +15,26 @@ import {
   PACK_TAIL,
   RECORD_SEPARATOR,
 } from '../../lib/format/pack.ts';
-import type { Numbering } from '../order/numbering.ts';
-import type { ExternalIds } from '../read/optional-tables.ts';
-import type { PublishedCatalogue } from '../reuse/reuse.ts';
-import type { StoredGeneration } from '../reuse/stored-generation.ts';
-import type { RecordTarget } from '../rows/records.ts';
+import type { NumberedCatalogue, Numbering } from '../order/numbering.ts';
+import type { RecordTarget, Source } from '../rows/catalogue.ts';
 import type { Output } from './file-writer.ts';
 
-/** What the files of a generation are written from. */
-export interface WriteSource extends PublishedCatalogue {
-  readonly numbering: Numbering;
-  /** The alternative titles of each game, by its id in decimal digits. */
-  readonly titles: ReadonlyMap<string, readonly string[]>;
-  readonly externalIds: ExternalIds;
+/** A catalogue whose records are written: what the other files are made from. */
+export interface PackedCatalogue extends NumberedCatalogue {
   /** Where the records are in their packs. */
   readonly positions: { readonly games: RecordColumns; readonly covers: RecordColumns };
 }
 
-/** Links a file that is not a pack, if it would be written as it is stored. */
-export function linkSame({ sameFiles, stored }: WriteSource, name: string) {
-  return sameFiles.has(name) ? stored?.link(name) : undefined;
+/** Links a file that is not a pack, if it would be written as it is in the source. */
+export function linkSame({ sameFiles, source }: PackedCatalogue, name: string) {
+  return sameFiles.has(name) ? source?.link(name) : undefined;
 }
 
 /** Makes the columns that get their values while the packs are written. */
-export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSource['positions'] {
+export function makePositions({
+  itemOfGame,
+  itemOfCover,
+}: Numbering): PackedCatalogue['positions'] {
   const columns = (count: number): RecordColumns => ({
     byteOffset: new Uint32Array(count),
     byteLength: new Uint32Array(count),
@@ -48,32 +44,32 @@ export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSour
 }
 
 /** The records of all games, or of all covers. */
-export interface PackSource<N extends number, Item extends number> {
+export interface PackRecords<N extends number, Item extends number> {
   readonly itemOf: Column<N, Item>;
-  /** The stored record of each item, or none. */
+  /** The record of each item in the source, or none. */
   readonly record: Column<Item, number>;
-  /** Where the stored records are in their packs. */
+  /** Where the records of the source are in their packs. */
   readonly before: RecordColumns | undefined;
   /** Gets the positions of the records. */
   readonly positions: RecordColumns;
-  /** Writes the record of an item that is not stored, after a single `reserve`. */
+  /** Writes the record of an item that the source does not have, after a single `reserve`. */
   add(target: RecordTarget, item: Item, number: N): void;
 }
 
 /** Writes a pack of the records from `from` to `to` (exclusive), or links it. */
 export async function writePack<N extends number, Item extends number>(
   output: Output,
-  stored: StoredGeneration | undefined,
+  source: Source | undefined,
   name: string,
-  { itemOf, record, before, positions, add }: PackSource<N, Item>,
+  { itemOf, record, before, positions, add }: PackRecords<N, Item>,
   from: N,
   to: N,
 ): Promise<ManifestFile> {
   if (from === to) return output.write(name, [EMPTY_PACK]);
   const stop: number = to;
   const recordAt = (number: number) => record[itemOf[at<N>(number)]];
-  /** The end of the records that are stored one after another, from that of a number on. */
-  const endOfStored = (number: number) => {
+  /** The end of the records that the source has one after another, from that of a number on. */
+  const endOfSame = (number: number) => {
     const first = recordAt(number);
     let end = number;
     if (first !== NONE) while (end < stop && recordAt(end) === first + end - number) end++;
@@ -86,12 +82,12 @@ export async function writePack<N extends number, Item extends number>(
     positions.byteLength.set(columns.byteLength.subarray(first, last), number);
     positions.hash.set(columns.hash.subarray(first * 2, last * 2), number * 2);
   };
-  if (before !== undefined && endOfStored(from) === stop) {
+  if (before !== undefined && endOfSame(from) === stop) {
     const first = recordAt(from);
     const isStart = (at: number) =>
       (before.byteOffset[at] ?? PACK_HEAD.length) === PACK_HEAD.length;
     const isWhole = isStart(first) && isStart(first + to - from);
-    const linked = isWhole ? stored?.link(name) : undefined;
+    const linked = isWhole ? source?.link(name) : undefined;
     if (linked !== undefined) {
       copyPositions(before, from, to, 0);
       return linked;
@@ -103,12 +99,12 @@ export async function writePack<N extends number, Item extends number>(
     for (let number: number = from; number < stop; ) {
       if (number > from) writer.add(RECORD_SEPARATOR);
       const offset = writer.end();
-      const end = endOfStored(number);
-      if (end > number && stored !== undefined && before !== undefined) {
+      const end = endOfSame(number);
+      if (end > number && source !== undefined && before !== undefined) {
         const first = before.byteOffset[recordAt(number)];
         const last = recordAt(end - 1);
         // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
-        content ??= stored.read(name);
+        content ??= source.read(name);
         writer.add(content.subarray(first, before.byteOffset[last] + before.byteLength[last]));
         copyPositions(before, number, end, offset - first);
         number = end;

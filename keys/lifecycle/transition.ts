@@ -56,7 +56,6 @@ export const RENAME: StateChange = {
 };
 export const END_OLD_KEY: StateChange = {
   from: ['approved'],
-  to: 'approved',
   rule: 'only an approved key can have an old key',
 };
 export const CHANGE_LIMIT: StateChange = {
@@ -102,16 +101,17 @@ export async function applyTransition(
 ): Promise<void> {
   const { from, to, ownedBy, condition, changes, event, mail } = transition;
   const isMailed = mail !== undefined && (await hasAccounts(database));
-  const written = { ...changes, ...(to === undefined ? {} : { state: to }) };
-  const assignments = Object.keys(written).map((column) => `${column} = ?`);
+  const columns = Object.keys(changes).map((column) => `, ${column} = ?`);
   const write = async (writer: Writer) => {
     await transition.first?.(writer);
     const { changes: changedRows } = await writer.run(
-      `UPDATE api_keys SET ${assignments.join(', ')} WHERE id = ? AND state IN (${marks(from)})
+      `UPDATE api_keys SET state = COALESCE(?, state)${columns.join('')}
+       WHERE id = ? AND state IN (${marks(from)})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
        ${condition === undefined ? '' : `AND ${condition.sql}`}`,
       [
-        ...Object.values(written),
+        to ?? null,
+        ...Object.values(changes),
         id,
         ...from,
         ...(ownedBy === undefined ? [] : [ownedBy]),

@@ -1,4 +1,4 @@
-/** Arrays of numbers: in memory that threads share, binary search, and the comparison of their parts. */
+/** Arrays of numbers: in memory that threads share, binary search, and the comparison of their parts and of texts. */
 
 /** An array of zeros, in memory that threads share. */
 export function sharedZeros<T>(
@@ -63,4 +63,24 @@ export function compareSlices(
     if (difference !== 0) return difference;
   }
   return length - otherLength;
+}
+
+/**
+ * Negative, zero or positive: compares the text at an index with another text by code units.
+ * @param most how many code units of the text at the index count
+ */
+export function compareText(
+  { text, textStart }: { readonly text: Uint8Array | Uint16Array; readonly textStart: Uint32Array },
+  index: number,
+  wanted: string,
+  most = Number.POSITIVE_INFINITY,
+): number {
+  const start = textStart[index];
+  const length = Math.min(textStart[index + 1] - start, most);
+  const shared = Math.min(length, wanted.length);
+  for (let i = 0; i < shared; i++) {
+    const difference = text[start + i] - wanted.charCodeAt(i);
+    if (difference !== 0) return difference;
+  }
+  return length - wanted.length;
 }

@@ -12,7 +12,7 @@ export type Column<From extends number, To extends number> = Iterable<To> & {
 
 /** A column over numbers that are in a space already. */
 export function columnOf<From extends number, To extends number>(
-  numbers: StoredColumn | Float64Array,
+  numbers: StoredColumn,
 ): Column<From, To> {
   return numbers as unknown as Column<From, To>;
 }

@@ -15,8 +15,20 @@ const MAGIC = 'CCCOLUMN';
 const HEAD_BYTES = 16;
 const LONGEST_DIRECTORY = 65_536;
 
-const TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i32: Int32Array };
-type ColumnTypes = { u8: Uint8Array; u16: Uint16Array; u32: Uint32Array; i32: Int32Array };
+const TYPES = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f64: Float64Array,
+};
+type ColumnTypes = {
+  u8: Uint8Array;
+  u16: Uint16Array;
+  u32: Uint32Array;
+  i32: Int32Array;
+  f64: Float64Array;
+};
 type TypeName = keyof ColumnTypes;
 export type StoredColumn = ColumnTypes[TypeName];
 export type Columns = Readonly<Record<string, StoredColumn>>;

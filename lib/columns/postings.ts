@@ -3,7 +3,7 @@
  * these functions, so that a reader finds a text by bisection, and its numbers as a view.
  */
 
-import { compareSlices, firstIndex } from './arrays.ts';
+import { compareSlices, compareText, firstIndex } from './arrays.ts';
 import { checkAscending, checkEach, checkStarts } from './checks.ts';
 import type { ColumnReader } from './container.ts';
 
@@ -105,26 +105,6 @@ export function findPrefix(list: Postings, prefix: string): [from: number, to: n
 
 function lowerBound(list: Postings, wanted: string): number {
   return firstIndex(0, textCount(list), (at) => compareText(list, at, wanted) >= 0);
-}
-
-/**
- * Negative, zero or positive: compares the text at an index with another text by code units.
- * @param most how many code units of the text at the index count
- */
-export function compareText(
-  { text, textStart }: { readonly text: Uint8Array | Uint16Array; readonly textStart: Uint32Array },
-  index: number,
-  wanted: string,
-  most = Number.POSITIVE_INFINITY,
-): number {
-  const start = textStart[index];
-  const length = Math.min(textStart[index + 1] - start, most);
-  const shared = Math.min(length, wanted.length);
-  for (let i = 0; i < shared; i++) {
-    const difference = text[start + i] - wanted.charCodeAt(i);
-    if (difference !== 0) return difference;
-  }
-  return length - wanted.length;
 }
 
 /** Checks that texts and the entries of each ascend, and that every entry is below a number. */

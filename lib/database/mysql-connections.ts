@@ -3,13 +3,18 @@
  * statement means the same on every server and on SQLite, and sees what others have committed.
  */
 import { promisify } from 'node:util';
-import { createPool, type PoolConnection } from 'mysql2';
+import { createPool, type PoolConnection, type PoolOptions } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import { MOST_CONNECTIONS } from './database.ts';
 import { discard, execute, isBroken, socketOf } from './mysql-statement.ts';
-import type { MysqlAddress } from './open.ts';
 
 const CLOSE_SECONDS = 2;
+
+export interface MysqlAddress {
+  /** What mysql2 needs to know to connect. */
+  readonly login: PoolOptions & { readonly user: string; readonly database: string };
+  readonly stallSeconds: number;
+}
 
 /**
  * What every session sets first. The defaults of a server and its init_connect belong to somebody else: they

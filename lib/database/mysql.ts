@@ -4,9 +4,8 @@
 import type { PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import type { Database, LastCommit, Reader, Row, Value, Writer } from './database.ts';
-import { openPool, type Pool } from './mysql-connections.ts';
+import { type MysqlAddress, openPool, type Pool } from './mysql-connections.ts';
 import { discard, execute, isBroken } from './mysql-statement.ts';
-import type { MysqlAddress } from './open.ts';
 import { viewHint } from './tables.ts';
 
 const ER_LOCK_DEADLOCK = 1213;

@@ -2,9 +2,9 @@
  * Opens the database that a `DATABASE_URL` names. An open database is known to work: the server has
  * accepted the user, or the file is an SQLite database. No error shows a password.
  */
-import type { PoolOptions } from 'mysql2';
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
+import type { MysqlAddress } from './mysql-connections.ts';
 
 export interface OpenOptions {
   /** Create a missing SQLite file, and its folders. By default, a missing file is an error. */
@@ -32,12 +32,6 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const address = parseMysqlUrl(url, options);
   const { openMysql } = await import('./mysql.ts');
   return openMysql(address);
-}
-
-export interface MysqlAddress {
-  /** What mysql2 needs to know to connect. */
-  readonly login: PoolOptions & { readonly user: string; readonly database: string };
-  readonly stallSeconds: number;
 }
 
 function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {

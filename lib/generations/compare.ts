@@ -29,7 +29,7 @@ export function openCompared(
 ): Compared {
   const index = openIndexOf(dir, read, content);
   const fileOf = filesIn(content);
-  const titles = openTitles((name) => read(dir, fileOf(name)), index.games.rank.length);
+  const titles = openTitles((name) => read(dir, fileOf(name)));
   return { index, titles };
 }
 

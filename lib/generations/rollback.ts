@@ -19,7 +19,7 @@ import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withRunLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
-import { bytesOnly, type CheckFind, everything, verifyAndOpen } from './verify.ts';
+import { type CheckFind, everything, verifyAndOpen, withoutRecords } from './verify.ts';
 
 /** The generation has covers or games that are not public now, and the operator has not agreed to that. */
 class RollbackRefusedError extends Error implements ErrorWithExitCode {
@@ -67,7 +67,7 @@ export async function rollbackTo(
       for (const { path: name } of content.files) {
         linkOrCopy(path.join(source, name), path.join(dir, name));
       }
-      const steps = { warn, checks: bytesOnly(isIntact), evenIfHeld: hold !== undefined };
+      const steps = { warn, checks: withoutRecords(isIntact), evenIfHeld: hold !== undefined };
       const publishAll = () => publish(snapshotsDir, dir, content, previous, steps);
       return await (hold === undefined
         ? publishAll()

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import { domainToUnicode } from 'node:url';
 import { type Html, html } from './html.ts';
 
 export interface Link {
@@ -27,7 +28,7 @@ const FOOTER: readonly Link[] = [
   { path: '/openapi.json', text: 'OpenAPI document' },
 ];
 
-const DEFAULT_NAME = 'Cover Catalogue API';
+export const DEFAULT_NAME = 'Cover Catalogue API';
 const CURRENT = html` aria-current="page"`;
 
 /** What the owner has set of a site; a text is '' if it is not set. */
@@ -42,6 +43,12 @@ export interface SiteProfile {
 /** The address of a link to a contact. */
 export function contactLink(contact: string): string {
   return contact.includes('://') ? contact : `mailto:${contact}`;
+}
+
+/** What all pages of a program have in common. */
+export interface SiteFrame {
+  readonly site: SiteProfile;
+  readonly hasExplorer: boolean;
 }
 
 export interface PageParts {
@@ -85,6 +92,7 @@ export function renderPage(parts: PageParts): Html {
     <title>${title !== undefined && html`${title} · `}${name}</title>
     ${description !== undefined && html`<meta name="description" property="og:description" content="${description}">`}
     <meta property="og:title" content="${title ?? name}">
+    <meta property="og:site_name" content="${name}">
     ${image !== undefined && html`<meta property="og:image" content="${image}">`}
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
@@ -120,8 +128,19 @@ export function renderPage(parts: PageParts): Html {
 function ownLinks(site: SiteProfile | undefined): Html | undefined {
   return (
     site &&
-    html`${site.name !== '' && html`<a href="${site.url}">${site.name}</a>`}${site.contact !== '' && html`<a href="${contactLink(site.contact)}">Contact</a>`}`
+    html`${!isLocal(site.url) && html`<a href="${site.url}">${site.name || shownHost(site.url)}</a>`}${site.contact !== '' && html`<a href="${contactLink(site.contact)}">Contact</a>`}`
   );
+}
+
+/** Whether an address is on this machine, as the defaults are: nobody else can follow a link to it. */
+export function isLocal(address: string): boolean {
+  return new URL(address).hostname === 'localhost';
+}
+
+/** The host of an address with its port, in letters: "münchen.example", not "xn--mnchen-3ya.example". */
+export function shownHost(address: string): string {
+  const { host, hostname } = new URL(address);
+  return host.replace(hostname, () => domainToUnicode(hostname) || hostname);
 }
 
 /**

@@ -2,8 +2,7 @@
 export function remember<In, Out>(compute: (input: In) => Out): (input: In) => Out {
   const results = new Map<In, Out>();
   return (input) => {
-    const result = results.get(input) ?? compute(input);
-    results.set(input, result);
-    return result;
+    if (!results.has(input)) results.set(input, compute(input));
+    return results.get(input) as Out;
   };
 }

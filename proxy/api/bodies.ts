@@ -135,13 +135,6 @@ export class BodyWriter {
 
 const NO_TITLES = Buffer.from('[]');
 
-/** The body of a single record. */
-export function recordBody(records: Records, number: number): Body {
-  const bytes = Buffer.allocUnsafe(records.sizeOf(number, number + 1));
-  records.copy(number, bytes.length, bytes, 0);
-  return { bytes, hash: records.hashOf(number) };
-}
-
 // Lists.
 
 /** Records, which write themselves into a list. */
@@ -253,12 +246,8 @@ const hashedOf = ({ cover, covers, titles }: ResolvedInclude) => [
   (covers ? 1 : 0) + (cover === undefined ? 0 : 2) + (titles ? 4 : 0),
 ];
 
-export function gameBody(
-  generation: Generation,
-  game: number,
-  include: ResolvedInclude | undefined,
-): Body {
-  if (include === undefined) return recordBody(generation.games, game);
+/** A game with the included members. */
+export function gameBody(generation: Generation, game: number, include: ResolvedInclude): Body {
   const body = new BodyWriter();
   makeGameWriter(generation, include, body)(game);
   return body.finish(hashedOf(include));

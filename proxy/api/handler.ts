@@ -41,11 +41,6 @@ export interface ApiParts extends AdmissionParts {
   readonly publicUrl: string;
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
-  readonly current: CurrentGeneration;
-  /** The files of replaced generations that may still be open. */
-  readonly replaced: () => readonly StoredFiles[];
-  /** The seconds for `Retry-After` during maintenance, otherwise 0. */
-  readonly maintenance: () => number;
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
@@ -62,8 +57,12 @@ interface FoundResource {
 const LONGEST_LINE = 8 * 1024;
 const AROUND_TARGET = ` ${BASE} HTTP/1.1`.length;
 
-/** Its `handle` is the handler of requests under the base. */
+/** Its `handle` is the handler of requests under the base, from the generation that it was last given. */
 export class Api {
+  private generation: Generation | undefined;
+  /** The files of replaced generations that may still be open. */
+  private replaced: readonly StoredFiles[] = [];
+  private maintenanceSeconds = 0;
   private readonly parts: ApiParts;
   private readonly admit: Admit;
   private readonly matchRoute: FindRoute;
@@ -79,6 +78,20 @@ export class Api {
     this.admit = makeAdmit(parts);
     this.matchRoute = makeFindRoute(parts.publicUrl);
     this.takeTurns = makeTurns(parts.now);
+  }
+
+  readonly current: CurrentGeneration = () => this.generation;
+
+  /** From now on, answers from this generation. */
+  serve(generation: Generation): void {
+    const before = this.generation === undefined ? [] : [this.generation.stored];
+    this.replaced = [...this.replaced, ...before].filter((stored) => !stored.isClosed());
+    this.generation = generation;
+  }
+
+  /** @param seconds for `Retry-After` during maintenance, otherwise 0 */
+  setMaintenance(seconds: number): void {
+    this.maintenanceSeconds = seconds;
   }
 
   readonly handle: ApiHandler = (request, response) => {
@@ -129,11 +142,10 @@ export class Api {
     if (head.fault !== undefined) return { ...badRequest(head.fault), isLast: true };
     if (method === 'OPTIONS') return PREFLIGHT;
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
-    const seconds = this.parts.maintenance();
-    if (seconds > 0) return maintenance(seconds);
+    if (this.maintenanceSeconds > 0) return maintenance(this.maintenanceSeconds);
     if (method.length + AROUND_TARGET + target.length > LONGEST_LINE) return ERRORS.longTarget;
     if (head.key !== undefined && this.parts.keys.size() === undefined) {
-      return this.parts.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
+      return this.generation === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
     }
     return undefined;
   }
@@ -141,7 +153,7 @@ export class Api {
   /** Answers an admitted request. */
   private answer(reply: Reply) {
     const { head, target } = reply.request;
-    const current = this.parts.current();
+    const current = this.generation;
     const isCurrent = head.snapshot === undefined || head.snapshot === current?.id;
     const cached = current === undefined ? 'new' : this.cache.find(current.id, target);
     if (typeof cached !== 'string' && isCurrent) {
@@ -185,7 +197,7 @@ export class Api {
     find: FindInSteps,
     keep: (found: FoundResource) => void,
   ): Promise<void> {
-    const { current } = this.parts;
+    const { current } = this;
     const { socket, head } = reply.request;
     function* steps(): Iterator<void, FoundResource> {
       for (;;) {
@@ -225,8 +237,7 @@ export class Api {
    */
   private resume({ route, request: { head } }: Reply): Download | undefined {
     if (route !== 'snapshot_archive' || head.range === undefined) return undefined;
-    return this.parts
-      .replaced()
+    return this.replaced
       .filter((stored) => !stored.isClosed())
       .map(archiveDownload)
       .find((download) => isResumed(download, head));

@@ -2,6 +2,7 @@
  * The parameters that add members to games: `include`, and `prefer` and `cover_type`, which choose the
  * cover. They are read before the generation is known, and resolved to its regions and types.
  */
+import { FRONT_TYPES } from '../../find/names/fronts.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { ParameterError, type QueryParameters, readList, shownParameter } from './parameters.ts';
 
@@ -55,7 +56,7 @@ export function includeOf(parameters: QueryParameters): Include | undefined {
   }
   if (members.length === 0) return undefined;
   return {
-    cover: hasCover ? { types: types ?? ['front'], prefer: prefer ?? [] } : undefined,
+    cover: hasCover ? { types: types ?? FRONT_TYPES, prefer: prefer ?? [] } : undefined,
     covers: members.includes('covers'),
     titles: members.includes('titles'),
   };
@@ -65,11 +66,7 @@ export function includeOf(parameters: QueryParameters): Include | undefined {
  * Preferred regions that this catalogue does not have are skipped: clients send the lists of their users.
  * @throws ParameterError if a type means nothing
  */
-export function resolveInclude(
-  generation: Generation,
-  include: Include | undefined,
-): ResolvedInclude | undefined {
-  if (include === undefined) return undefined;
+export function resolveInclude(generation: Generation, include: Include): ResolvedInclude {
   if (include.cover === undefined) return { ...include, cover: undefined };
   const types = include.cover.types.flatMap((type) => {
     const number = generation.typeOf(type);

@@ -4,6 +4,7 @@
  */
 
 import { parseExternalId } from '../../find/names/external-ids.ts';
+import { MOST_PLATFORMS } from '../../find/names/platform-names.ts';
 import { FACETS, type FacetName, type Query, SORTS, type Years } from '../../find/search/query.ts';
 import { forEachFilter, VALUE_FILTER_NAMES } from '../../find/search/value-filters.ts';
 import { queryVariantsOf } from '../../find/text/variants.ts';
@@ -36,7 +37,6 @@ const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
  */
 export function readParameters(queryString: string, allowed: readonly string[]): QueryParameters {
   const values = new Map<string, string>();
-  if (queryString === '') return values;
   const seen = new Set<string>();
   for (const parameter of queryString.split('&')) {
     if (parameter === '') continue;
@@ -211,7 +211,6 @@ export const SEARCH_NAMES = [
 ];
 /** The longest search query `q` after trimming, in characters. */
 const LONGEST_QUERY = 100;
-const MOST_PLATFORMS = 8;
 const YEARS = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
 /** @throws ParameterError */

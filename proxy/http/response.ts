@@ -73,14 +73,3 @@ export function prepareError(
 
 /** The answer to a request that has failed inside the proxy. */
 export const INTERNAL_ERROR = { ...prepareError(500, 'Internal error'), isLast: true };
-
-/**
- * Sends visitors who typed an address with a slash at its end to the page without it. The new address is a
- * path, so it never leads to another host.
- * @param target whose path is that of a page and a slash, and does not begin with two slashes
- */
-export function withoutSlash(target = ''): PreparedResponse {
-  const location = target.replace(/\/(?:\??$|(?=\?))/, '');
-  const headers = headerLines(`Location: ${location}`, 'Content-Length: 0');
-  return { status: 308, headers, body: NO_BODY };
-}

@@ -1,27 +1,19 @@
 /** What a match needs to know of games, read from a generation. Their titles are kept for one request. */
 
 import type { MatchedGames } from '../../find/match/find.ts';
+import { FRONT_TYPES } from '../../find/names/fronts.ts';
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
 import { remember } from '../../lib/program/remember.ts';
 import type { Generation } from './generation.ts';
 
-const FRONT = 'front';
-
 export function readGames(generation: Generation): MatchedGames {
   const { index, games, titles: alternatives, regionsOf, typeOf } = generation;
   const { firstCover } = index.games;
   const { region, type } = index.covers;
-  const front = typeOf(FRONT);
-  // Many more games are compared than sent: their records are not kept.
-  let bytes = Buffer.allocUnsafe(4096);
-  const recordOf = (game: number): string => {
-    const length = games.sizeOf(game, game + 1);
-    if (length > bytes.length) bytes = Buffer.allocUnsafe(2 * length);
-    games.copy(game, length, bytes, 0);
-    return bytes.toString('utf8', 0, length);
-  };
+  const fronts = FRONT_TYPES.map(typeOf);
+  const recordOf = (game: number): string => games.body(game).bytes.toString();
   const titles = remember((game: number): string[] => {
     const others = titlesOf(alternatives, game);
     return [
@@ -40,7 +32,7 @@ export function readGames(generation: Generation): MatchedGames {
         frontRank(game) {
           let best: 0 | 1 | 2 = 2;
           for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
-            if (type[cover] !== front) continue;
+            if (!fronts.includes(type[cover])) continue;
             if (wanted.includes(region[cover])) return 0;
             best = 1;
           }

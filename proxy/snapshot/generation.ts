@@ -50,7 +50,8 @@ export interface Records {
   sizeOf(from: number, to: number): number;
   /** Copies `length` bytes from the start of record `from` on, all of one platform, to `target`. */
   copy(from: number, length: number, target: Buffer, at: number): void;
-  hashOf(number: number): ContentHash;
+  /** The body of one record. */
+  body(number: number): Body;
 }
 
 export interface Generation {
@@ -102,7 +103,7 @@ export function viewIndexes({ contents, prepared }: OpenedFiles): Indexes {
   const games = records.games.rank.length;
   const files = openFindFiles(content);
   const search = openSearch(files, games);
-  const titles = openTitles(content, games);
+  const titles = openTitles(content);
   const since = openSince(content, records);
   const match = openMatch(files.match, records.platforms.length);
   return { records, search, titles, since, match, prepared };
@@ -190,6 +191,10 @@ function makeRecords(columns: RecordColumns, packOf: (number: number) => number)
     copy(from, length, target, at) {
       readExactly(packOf(from), target, at, length, byteOffset[from], 'A pack');
     },
-    hashOf: (number) => [hash[number * 2], hash[number * 2 + 1]],
+    body(number) {
+      const bytes = Buffer.allocUnsafe(byteLength[number]);
+      readExactly(packOf(number), bytes, 0, bytes.length, byteOffset[number], 'A pack');
+      return { bytes, hash: [hash[number * 2], hash[number * 2 + 1]] };
+    },
   };
 }

@@ -1,17 +1,14 @@
 /**
- * Opens the files of a generation. Checks each file against the manifest, and the values of the indexes
- * against one another, so that a damaged or forged generation is refused before it is served. It runs
- * on a separate thread, since a large catalogue has gigabytes.
+ * Opens the files of a generation, and checks the size and the hash of each against the manifest, so that a damaged
+ * generation is refused before it is served. What is in the files was checked when the generation was published or
+ * arrived. It runs on a separate thread, since a large catalogue has gigabytes.
  */
 import { closeSync, fstatSync } from 'node:fs';
-import { checkMatch, openMatch } from '../../find/match/open.ts';
-import { checkFilters, checkWords } from '../../find/search/check.ts';
 import { openSearch } from '../../find/search/open.ts';
 import { type PreparedSearch, prepareSearch } from '../../find/search/prepare-search.ts';
 import { openFindFiles } from '../../lib/format/index/index-file.ts';
+import { openRecordIndex } from '../../lib/format/index/record-index.ts';
 import { parseRemovedFile } from '../../lib/format/index/removed.ts';
-import { checkSince, openSince } from '../../lib/format/index/since.ts';
-import { openTitles } from '../../lib/format/index/titles.ts';
 import {
   FIXED_FILES,
   MINISEARCH,
@@ -26,7 +23,7 @@ import {
   openSized,
   readOpenFile,
 } from '../../lib/generations/files/checked-files.ts';
-import { checkFolderName, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
+import { checkFolderName, readManifestFile } from '../../lib/generations/generations.ts';
 import { type PackedRemoved, packRemoved } from './changes.ts';
 import { type FilesOnDisk, newDownloadCount } from './stored-files.ts';
 
@@ -76,9 +73,9 @@ export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {
         checkOpenFile(descriptor, file);
       }
     }
-    const checked = checkIndex(manifest, contents, current);
+    const prepared = prepare(manifest, contents, current);
     const downloads = newDownloadCount();
-    return { manifest, manifestFile, contents, descriptors, identities, downloads, ...checked };
+    return { manifest, manifestFile, contents, descriptors, identities, downloads, ...prepared };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;
@@ -107,24 +104,17 @@ export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: strin
   return content;
 }
 
-/** Checks the values of the indexes. @returns what a search and a list of changes need besides */
-function checkIndex(
+/** Makes what a search and a list of changes need besides the files. */
+function prepare(
   manifest: Manifest,
   contents: ReadonlyMap<string, Uint8Array>,
   current: OpenedFiles | undefined,
 ): Pick<OpenedFiles, 'prepared' | 'removed'> {
   const content = (name: string) => contentOf(contents, name);
-  const records = openIndex(manifest, content);
-  const { platforms } = records;
-  const files = openFindFiles(content);
-  const search = openSearch(files, records.games.rank.length);
-  checkFilters(search, files.filters.name);
-  openTitles(content, search.games);
-  checkMatch(openMatch(files.match, platforms.length), platforms, files.match.name);
-  checkSince(openSince(content, records), manifest.sequence);
+  const records = openRecordIndex(content);
+  const search = openSearch(openFindFiles(content), records.games.rank.length);
   const removed = Buffer.from(content(REMOVED)).toString('latin1');
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
-  if (!isSame) checkWords(search, files.words.name);
   return {
     prepared: prepareSearch(search, records, isSame ? current.prepared : undefined),
     removed: packRemoved(parseRemovedFile(removed, manifest.sequence), records),

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { type Link, renderPage } from '../../lib/pages/layout.ts';
+import { type Link, renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
 import { shownNumber } from '../../lib/pages/shown-values.ts';
 import type { Contract } from './contract.ts';
 import type { Shown } from './examples.ts';
@@ -30,8 +30,6 @@ interface GuideFacts {
   readonly api: string;
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
-  /** Whether pages link to the explorer. */
-  readonly hasExplorer?: boolean;
 }
 
 /** A page in the list of all pages. */
@@ -52,7 +50,7 @@ const REFERENCE = {
  */
 export function makeDocs(
   contract: Contract,
-  facts: GuideFacts,
+  facts: GuideFacts & { readonly frame: SiteFrame },
 ): ReadonlyMap<string, (shown: Shown) => Promise<Html>> {
   const guides = Object.entries(GUIDES).map(([name, about]): Entry => {
     const { title, ...article } = readArticle(guideText(name as GuideName, facts), name);
@@ -71,7 +69,7 @@ export function makeDocs(
     const next = at > 0 ? entries[at] : undefined;
     const more = next && html`<p class="ruled">Next: <a href="${next.path}">${next.text}</a></p>`;
     const make = async (shown: Shown) =>
-      docsPage(page, html`${await page.render(shown)}${more}`, links, facts);
+      docsPage(page, html`${await page.render(shown)}${more}`, links, facts.frame);
     return [page.path, make] as const;
   });
   return new Map(pages);
@@ -92,13 +90,13 @@ function docsPage(
   { path, text: title, about, headings }: Entry,
   body: Html,
   pages: readonly Link[],
-  { hasExplorer }: GuideFacts,
+  frame: SiteFrame,
 ): Html {
   const isReference = path === REFERENCE.path;
   return renderPage({
     title,
     description: about,
-    hasExplorer,
+    ...frame,
     path: '/docs',
     width: 'wide',
     styles: ['/docs.css'],

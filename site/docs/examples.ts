@@ -2,7 +2,7 @@
  * What the pages show of a generation: names as examples, and what the API answers to calls with them. Pages that
  * show any are made once for each generation.
  */
-import type { Body, Game } from '../../client/contract-types.ts';
+import type { Body, Game, Stats } from '../../client/contract-types.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
 import { makeFindRoute } from '../../proxy/api/routes/find-route.ts';
 import { type Route, takeAll } from '../../proxy/api/routes/route.ts';
@@ -26,16 +26,18 @@ const CONTRACT_EXAMPLES = {
   snapshot: '000042-5d1c0f9a7b3e',
   /** An earlier snapshot, or the same if there is none. */
   since: '000041-8b1a9953c461',
+  /** Regions. Letters, digits and spaces: they become a part of programs. */
+  prefer: 'USA,Europe',
 };
 export type Examples = Readonly<Record<keyof typeof CONTRACT_EXAMPLES, string>>;
 
 /** What the pages show of one generation. */
 export interface Shown {
-  /** Undefined before the first one. It may be closed once a page waits for a response. */
+  /** Undefined before the first one. It stays open until the page is made. */
   readonly generation: Generation | undefined;
   readonly examples: Examples;
   /**
-   * What the API answers, with less of each list and text. The generation is read before the promise is returned.
+   * What the API answers, with less of each list and text.
    * @param target the path after the base, with its query
    */
   readonly responseTo: (target: string) => Promise<string>;
@@ -89,7 +91,20 @@ export function chooseExamples(generation: Generation | undefined): Examples {
     files: files.join('/'),
     snapshot,
     since,
+    prefer: regionsOf(generation) || CONTRACT_EXAMPLES.prefer,
   };
+}
+
+/** The two regions with the most covers. */
+function regionsOf({ stats }: Generation): string {
+  const { covers_by_region }: Stats = JSON.parse(stats.bytes.toString());
+  const chosen: string[] = [];
+  for (const { region } of covers_by_region) {
+    if (region === null || !/^[\p{L}\p{M}\p{N} -]+$/u.test(region)) continue;
+    // "USA" and "usa" are one region in a search.
+    if (!chosen.some((each) => each.toLowerCase() === region.toLowerCase())) chosen.push(region);
+  }
+  return chosen.slice(0, 2).join(',');
 }
 
 /** The words of a title as people type them. */
@@ -136,7 +151,8 @@ async function findResponse(target: string, generation: Generation | undefined):
   };
   const isFirst = target === `/changes?since=${generation.id}`;
   const note = isFirst ? '\n\n(Empty: this catalogue has no earlier snapshot yet.)' : '';
-  return JSON.stringify(found, shorten, 2) + note;
+  // Longer ids than a double can hold were read as texts.
+  return JSON.stringify(found, shorten, 2).replace(/("id": )"(\d{16,})"/g, '$1$2') + note;
 }
 
 /**

@@ -2,6 +2,7 @@
  * Markdown of our own files as markup for the pages. Headings get anchors. Code can be copied, and code
  * in several languages in a row becomes one block in which readers choose a language.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
 import {
   besideResponse,
@@ -92,16 +93,20 @@ async function renderRuns(
 ): Promise<Html> {
   const fill = (text: string) => fillIn(text, examples);
   const filling = makeMarked(fill);
-  const parts = runs.map(async (run, at) => {
+  const render = async (run: Token[], at: number) => {
     if (!isCode(run)) return trusted(filling.parser(run));
     const id = `${idPrefix}-${at + 1}`;
     const blocks = run.map((block) => ({ ...block, text: fill(block.text) }));
     const [, target] = CALL.exec(blocks[0].text) ?? [];
     if (target === undefined) return code(blocks, id);
-    const response = responseTo(target);
-    return besideResponse(samples(blocks, id), id, await response);
-  });
-  return html`${await Promise.all(parts)}`;
+    return besideResponse(samples(blocks, id), id, await responseTo(target));
+  };
+  const parts: Html[] = [];
+  for (const [at, run] of runs.entries()) {
+    await nextTurn();
+    parts.push(await render(run, at));
+  }
+  return html`${parts}`;
 }
 
 /** Renders Markdown without a title and examples. @param idPrefix as for {@link readArticle} */

@@ -92,7 +92,8 @@ export function callOf(view: View): SampleCall | undefined {
   if (view.kind === 'search') {
     const { q, platform, sort = DEFAULT_SORT, page } = view;
     const filters = { q, platform, ...forEachFilter((name) => view[name], VALUE_FACETS), sort };
-    const shown = { include: 'cover', facets: FILTERS.join(','), per_page: GAMES_PER_PAGE, page };
+    const facets = FILTERS.join(',');
+    const shown = { include: 'cover,covers', facets, per_page: GAMES_PER_PAGE, page };
     return { path: '/search', query: { ...filters, ...shown } };
   }
   if (view.kind === 'cover') return { path: '/covers/{coverId}', pathValues: { coverId: view.id } };

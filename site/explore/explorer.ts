@@ -11,26 +11,28 @@ import type { Logger } from 'pino';
 import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
 import { addressOf, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
+import type { SiteFrame } from '../../lib/pages/layout.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
 import { clientAddress } from '../../lib/program/client-address.ts';
 import { AddressLimits } from '../../proxy/admit/limits/address-limits.ts';
 import { BASE, type RequestHead, splitTarget } from '../../proxy/http/request.ts';
 import { respond } from '../../proxy/http/resource.ts';
-import {
-  type ApiHandler,
-  type HeaderLines,
-  JSON_TYPE,
-  withoutSlash,
-} from '../../proxy/http/response.ts';
+import { type ApiHandler, type HeaderLines, JSON_TYPE } from '../../proxy/http/response.ts';
 import type { CurrentGeneration } from '../../proxy/snapshot/generation.ts';
 import { parseRecords } from '../docs/examples.ts';
-import { HTML, makePage, pageResource, uncachedPage } from '../static/page-responses.ts';
+import {
+  HTML,
+  makePage,
+  pageResource,
+  uncachedPage,
+  withoutSlash,
+} from '../static/page-responses.ts';
 import type { Answer } from '../static/site-handler.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';
 import { csvLine } from './csv.ts';
 import { matchPage } from './match-page.ts';
-import { explorerPage, originOf, type PageContext, previewOf } from './page.ts';
+import { coverOf, explorerPage, originOf, type PageContext, previewOf } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
 import { searchPage } from './search-page.ts';
 
@@ -48,6 +50,7 @@ export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
 }
 
 export interface ExplorerParts {
+  readonly frame: SiteFrame;
   readonly api: ApiHandler;
   readonly current: CurrentGeneration;
   /** The key for all pages. */
@@ -73,7 +76,7 @@ export function makeExplorer(parts: ExplorerParts): Answer {
   async function answer(request: IncomingMessage, head: RequestHead) {
     const rendered = await render(request, head, parts).catch((error) => {
       parts.log.error({ err: error }, 'a page of the explorer failed');
-      return FAILURE;
+      return failure(parts.frame);
     });
     const { status, page, headers, type = HTML } = rendered;
     const content = makePage(type, page.toString(), {
@@ -102,13 +105,13 @@ async function render(
   head: RequestHead,
   parts: ExplorerParts,
 ): Promise<RenderedPage> {
-  const { api, explorerKey, publicUrl } = parts;
+  const { frame, api, explorerKey, publicUrl } = parts;
   const view = readView(...splitTarget(url));
-  if (view === undefined) return NOT_FOUND;
+  if (view === undefined) return notFound(frame);
   const wait = secondsToWait(socket.remoteAddress, head, parts);
   if (wait > 0) {
     const text = 'You have opened many pages in one minute.';
-    return waitPage(429, 'Too many pages', text, String(wait));
+    return waitPage(frame, 429, 'Too many pages', text, String(wait));
   }
   const call = callOf(view);
   const reply = call
@@ -116,14 +119,14 @@ async function render(
     : NO_CALL;
   // Read only now, since a store of shared limits takes time to answer.
   const generation = parts.current();
-  if (reply.status !== 200 || generation === undefined) return errorPage(reply);
+  if (reply.status !== 200 || generation === undefined) return errorPage(frame, reply);
   const imageOrigin = originOf(generation);
   const apiUrl = `${publicUrl}${BASE}`;
   const search: Search = async (query) =>
     secondsToWait(socket.remoteAddress, head, parts) > 0
       ? undefined
       : callApi(api, explorerKey, addressOf({ path: '/search', query }, ''), { socket, head });
-  const context = { address: url, call, apiUrl, imageOrigin, generation };
+  const context = { frame, address: url, call, apiUrl, imageOrigin, generation };
   const page = await pageOf(view, reply, context, search);
   if (page !== undefined && call !== undefined) {
     const format = new URLSearchParams(splitTarget(url)[1]).get('format');
@@ -131,7 +134,7 @@ async function render(
     if (format === 'csv')
       return { status: 200, page: csvOf(reply.text), type: 'text/csv; charset=utf-8' };
   }
-  return page === undefined ? NOT_FOUND : { status: 200, page };
+  return page === undefined ? notFound(frame) : { status: 200, page };
 }
 
 /** The records of a body of the API as CSV: their texts and numbers, and the address of the cover of each. */
@@ -140,8 +143,8 @@ function csvOf(text: string): string {
   const body = parseRecords<{ data?: Row[]; covers?: Row[]; files?: Row[] }>(text);
   const rows = (body.data ?? body.covers ?? body.files ?? []).map((record) => {
     const values = Object.entries(record).filter(([, value]) => Object(value) !== value);
-    const { platform, cover = record } = record;
-    const image = previewOf(cover);
+    const { platform } = record;
+    const image = previewOf(record.files ? record : coverOf(record as Game));
     return { ...(platform && { platform: platform.slug }), ...Object.fromEntries(values), image };
   });
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
@@ -212,49 +215,57 @@ async function withNear(
 
 // What the explorer shows instead of a result.
 
-const NOT_FOUND = messagePage(
-  404,
-  'Not found',
-  'Nothing in the catalogue has this address. It may have been renamed or removed.',
-  startLink('Search the catalogue'),
-);
+function notFound(frame: SiteFrame): RenderedPage {
+  const lead = 'Nothing in the catalogue has this address. It may have been renamed or removed.';
+  return messagePage(frame, 404, 'Not found', lead, startLink('Search the catalogue'));
+}
+
 /** For faults of the program; the log has the cause. */
-const FAILURE = messagePage(
-  500,
-  'Something went wrong',
-  'This page could not be made. Try again in a minute. If it happens again, tell the operator of this site.',
-);
+function failure(frame: SiteFrame): RenderedPage {
+  const lead =
+    'This page could not be made. Try again in a minute. If it happens again, tell the operator of this site.';
+  return messagePage(frame, 500, 'Something went wrong', lead);
+}
+
 /** The key is the operator's, so the visitor has done nothing wrong. Not 503: the proxy serves everything else. */
-const CLOSED = messagePage(
-  500,
-  'The explorer is closed',
-  'Its API key is not accepted. The operator of this site must set another one. The API works as usual.',
-);
+function closed(frame: SiteFrame): RenderedPage {
+  const lead =
+    'Its API key is not accepted. The operator of this site must set another one. The API works as usual.';
+  return messagePage(frame, 500, 'The explorer is closed', lead);
+}
 
 /** The page for an error of the API. */
-export function errorPage(reply: ApiReply): RenderedPage {
+export function errorPage(frame: SiteFrame, reply: ApiReply): RenderedPage {
   const { status, text, header } = reply;
-  if (status === 401) return CLOSED;
-  if (status === 404) return NOT_FOUND;
+  if (status === 401) return closed(frame);
+  if (status === 404) return notFound(frame);
   if (status === 400 || status === 414) {
     const { error }: { error: string } = JSON.parse(text);
-    return messagePage(status, 'Check your search', `${error}.`, startLink('Start again'));
+    return messagePage(frame, status, 'Check your search', `${error}.`, startLink('Start again'));
   }
   const seconds = header('Retry-After');
   if (status === 429) {
     return waitPage(
+      frame,
       429,
       'Too many requests',
       'Many people are using the explorer right now.',
       seconds,
     );
   }
-  if (status === 500) return FAILURE;
-  return waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
+  if (status === 500) return failure(frame);
+  return waitPage(
+    frame,
+    503,
+    'Back soon',
+    'The catalogue is not available at the moment.',
+    seconds,
+  );
 }
 
 /** @param seconds the value of `Retry-After` */
 function waitPage(
+  frame: SiteFrame,
   status: number,
   title: string,
   text: string,
@@ -262,13 +273,19 @@ function waitPage(
 ): RenderedPage {
   const number = Number(seconds ?? 60);
   const time = number > 90 ? countOf(Math.ceil(number / 60), 'minute') : countOf(number, 'second');
-  const page = messagePage(status, title, `${text} Try again in ${time}.`);
+  const page = messagePage(frame, status, title, `${text} Try again in ${time}.`);
   return seconds === undefined ? page : { ...page, headers: `Retry-After: ${seconds}\r\n` };
 }
 
-function messagePage(status: number, title: string, lead: string, more?: Html): RenderedPage {
+function messagePage(
+  frame: SiteFrame,
+  status: number,
+  title: string,
+  lead: string,
+  more?: Html,
+): RenderedPage {
   const body = html`<h1>${title}</h1>\n<p class="lead">${lead}</p>\n${more}`;
-  return { status, page: explorerPage(title, body) };
+  return { status, page: explorerPage(frame, title, body) };
 }
 
 function startLink(text: string): Html {

@@ -31,6 +31,7 @@ export function matchPage(
   context: PageContext,
 ): Html {
   return explorerPage(
+    context.frame,
     'Match my files',
     html`${crumbs()}
 <h1>Match my files</h1>

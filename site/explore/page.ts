@@ -1,14 +1,16 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
-import type { Cover, CoverFile } from '../../client/contract-types.ts';
+import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
+import { isFront } from '../../find/names/fronts.ts';
 import { callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { renderPage } from '../../lib/pages/layout.ts';
-import { isWebAddress } from '../../lib/pages/shown-values.ts';
+import { isLocal, renderPage, type SiteFrame, shownHost } from '../../lib/pages/layout.ts';
+import { capitalise, isWebAddress } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
 export interface PageContext {
+  readonly frame: SiteFrame;
   /** The address of the page, without the host. */
   readonly address: string;
   /** The call whose result the page shows; undefined if it shows none. */
@@ -25,6 +27,7 @@ type Crumb = readonly [path: string, text: string];
 
 /** @param description for link previews, as the image of the cover is */
 export function explorerPage(
+  frame: SiteFrame,
   title: string,
   body: Html,
   description?: string,
@@ -35,7 +38,7 @@ export function explorerPage(
     description,
     image: previewOf(cover),
     path: EXPLORE,
-    hasExplorer: true,
+    ...frame,
     styles: ['/explore.css'],
     scripts: ['/explore.js'],
     width: 'wide',
@@ -47,6 +50,13 @@ export function explorerPage(
 export function crumbs(...crumbs: readonly Crumb[]): Html {
   const others = crumbs.map(([path, text]) => html` / <a href="${path}">${text}</a>`);
   return html`<nav class="faint" aria-label="You are here"><a href="${EXPLORE}">Explore</a>${others}</nav>`;
+}
+
+/** A link to the page of a game or a platform on the website of the catalogue. */
+export function siteLink(url: string): Html | undefined {
+  return isWebAddress(url) && !isLocal(url)
+    ? html`<a href="${url}">${shownHost(url)}</a>`
+    : undefined;
 }
 
 /** The call behind the page, for readers who want the same in their program. */
@@ -63,6 +73,23 @@ export function apiCall({ address, call, apiUrl }: PageContext): Html | undefine
   ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
   ${call.path !== '/match' && html`<p class="actions">What this page shows: ${formats}</p>`}
 </section>`;
+}
+
+/** The cover that stands for a game: its best front; without one, another cover that has files. */
+export function coverOf({ cover, covers = [] }: Game): Cover | undefined {
+  return cover ?? covers.find(({ files }) => files.length > 0) ?? covers[0];
+}
+
+/** The type of a cover as a heading, such as "Front". */
+export function shownType({ type }: Pick<Cover, 'type'>): string {
+  return type === null ? 'Unknown type' : capitalise(type);
+}
+
+/** The image of a cover that stands for its game. One that is not a front has its type in a corner. */
+export function gameImage(cover: Cover, options: ImageOptions): Html | undefined {
+  const image = coverImage(cover, options);
+  if (image === undefined || isFront(cover.type)) return image;
+  return html`${image}<span class="state">${shownType(cover)}</span>`;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The page of a game, with its facts and all of its covers, and that of a cover, with its files. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
+import { isFront } from '../../find/names/fronts.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import {
   capitalise,
@@ -9,22 +10,39 @@ import {
   isWebAddress,
 } from '../../lib/pages/shown-values.ts';
 import { pathOf, searchPath } from './address.ts';
-import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
+import {
+  apiCall,
+  card,
+  coverImage,
+  crumbs,
+  explorerPage,
+  type PageContext,
+  shownType,
+  siteLink,
+} from './page.ts';
 
 const SMALL = { sizes: '(max-width: 40rem) 45vw, 14rem', width: 224 };
 const FIRST_IMAGES = 5;
 
 export function gamePage(game: Game, context: PageContext): Html {
   const { title, slug, description, platform } = game;
-  const isFront = ({ type }: Cover) => Number(type?.toLowerCase() === 'front');
-  const covers = [...(game.covers ?? [])].sort((a, b) => isFront(b) - isFront(a));
+  const covers = [...(game.covers ?? [])].sort(
+    (a, b) => Number(isFront(b.type)) - Number(isFront(a.type)),
+  );
   const { imageOrigin: origin } = context;
   const shown = covers.map((cover, index) => {
     const image = coverImage(cover, { ...SMALL, origin, isFirst: index < FIRST_IMAGES });
     const region = cover.region ?? 'Unknown region';
-    return card(pathOf(platform.slug, slug, cover.id), image, 'No preview', typeOf(cover), region);
+    return card(
+      pathOf(platform.slug, slug, cover.id),
+      image,
+      'No preview',
+      shownType(cover),
+      region,
+    );
   });
   return explorerPage(
+    context.frame,
     `${title} · ${platform.name}`,
     html`${crumbs([pathOf(platform.slug), platform.name])}
 <h1>${title}</h1>
@@ -35,6 +53,7 @@ ${factList([
   ['Genres', genreLinks(game.genres)],
   ['Developer', game.developer],
   ['Publisher', game.publisher],
+  ['Website', siteLink(game.url)],
 ])}
 <h2>${covers.length === 0 ? 'No covers yet' : countOf(covers.length, 'cover')}</h2>
 ${covers.length === 0 ? html`<p>No cover of this game has been approved.</p>` : html`<ul class="grid">${shown}</ul>`}
@@ -50,20 +69,16 @@ function genreLinks(genres: string | null): Html | null {
   return html`${names.map((name, index) => html`${index > 0 && ', '}<a href="${searchPath({ genre: name })}" rel="nofollow">${name}</a>`)}`;
 }
 
-/** The type of a cover as a heading, such as "Front". */
-function typeOf({ type }: Cover): string {
-  return type === null ? 'Unknown type' : capitalise(type);
-}
-
 const LARGE = { sizes: '(max-width: 60rem) 90vw, 40rem', width: 640, isFirst: true };
 
 export function coverPage(cover: Cover, context: PageContext): Html {
   const { game, region } = cover;
   const { platform } = game;
-  const kind = region === null ? typeOf(cover) : `${typeOf(cover)}, ${region}`;
+  const kind = region === null ? shownType(cover) : `${shownType(cover)}, ${region}`;
   const alt = `The cover of ${game.title}: ${kind}`;
   const image = coverImage(cover, { ...LARGE, origin: context.imageOrigin, alt });
   return explorerPage(
+    context.frame,
     `${kind} · ${game.title}`,
     html`${crumbs([pathOf(platform.slug), platform.name], [pathOf(platform.slug, game.slug), game.title])}
 <h1>${game.title}</h1>
@@ -74,7 +89,7 @@ export function coverPage(cover: Cover, context: PageContext): Html {
     ${factList([
       ['Game', html`<a href="${pathOf(platform.slug, game.slug)}">${game.title}</a>`],
       ['Platform', html`<a href="${pathOf(platform.slug)}">${platform.name}</a>`],
-      ['Type', cover.type && typeOf(cover)],
+      ['Type', cover.type && shownType(cover)],
       ['Region', region],
       ['Approved', cover.approved_at && dayElement(cover.approved_at)],
     ])}

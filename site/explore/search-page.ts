@@ -1,8 +1,7 @@
 /** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
-
-import type { Body, Game } from '../../client/contract-types.ts';
+import type { Body, Game, Platform } from '../../client/contract-types.ts';
 import { VALUE_FACETS } from '../../find/search/value-filters.ts';
-import { findPlatform } from '../../lib/format/index/record-index.ts';
+import { findPlatform, type PlatformEntry } from '../../lib/format/index/record-index.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { capitalise, countOf, shownNumber } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
@@ -16,7 +15,17 @@ import {
   SORT_NAMES,
   searchPath,
 } from './address.ts';
-import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
+import {
+  apiCall,
+  card,
+  coverOf,
+  crumbs,
+  explorerPage,
+  gameImage,
+  type PageContext,
+  previewOf,
+  siteLink,
+} from './page.ts';
 
 type Found = Body<'/search'>;
 
@@ -38,10 +47,11 @@ export function searchPage(
   const games = found.data.map((game, index) => gameCard(game, index, view, imageOrigin));
   const filters = filterLists(view, found, generation);
   return explorerPage(
+    context.frame,
     q === undefined ? title : `${q} · ${title}`,
     html`${platform !== undefined && crumbs()}
 <h1>${title}</h1>
-<p class="lead">${platform === undefined ? html`${summary(context)} Or <a href="${MATCH}">match your files</a>.` : `${countOf(platform.games, 'game')}, ${countOf(platform.covers, 'cover')}.`}</p>
+<p class="lead">${platform === undefined ? html`${summary(context)} Or <a href="${MATCH}">match your files</a>.` : html`${countOf(platform.games, 'game')}, ${countOf(platform.covers, 'cover')}. ${websiteOf(platform)}`}</p>
 ${searchForm(view, platform?.name)}
 <p class="faint" id="found" role="status">${foundText(view, found.total, step)}</p>
 <div id="results">
@@ -59,8 +69,15 @@ ${searchForm(view, platform?.name)}
   ${apiCall(context)}
 </div>`,
     summary(context),
-    found.data.find(({ cover }) => cover)?.cover,
+    found.data.map(coverOf).find(previewOf),
   );
+}
+
+/** The link to a platform on the website of the catalogue. */
+function websiteOf({ record }: PlatformEntry): Html | undefined {
+  const { url }: Platform = JSON.parse(record.toString());
+  const link = siteLink(url);
+  return link && html`See it on ${link}.`;
 }
 
 function summary({ generation }: PageContext): string {
@@ -123,11 +140,13 @@ function adviceOf(q: string | undefined, hasFilters: boolean): string {
 }
 
 function gameCard(game: Game, index: number, { platform }: SearchView, origin?: string): Html {
-  const { title, slug, cover, release_year: year } = game;
+  const { title, slug, release_year: year } = game;
   const isFirst = index < FIRST_IMAGES;
-  const image = cover ? coverImage(cover, { ...SMALL, origin, isFirst }) : undefined;
+  const cover = coverOf(game);
+  const image = cover && gameImage(cover, { ...SMALL, origin, isFirst });
+  const missing = cover === undefined ? 'No cover yet' : 'No preview';
   const facts = [platform === undefined && game.platform.name, year].filter(Boolean).join(' · ');
-  return card(pathOf(game.platform.slug, slug), image, 'No cover yet', title, facts);
+  return card(pathOf(game.platform.slug, slug), image, missing, title, facts);
 }
 
 function paging(view: SearchView, { page, total_pages: last }: Found): Html | undefined {
@@ -209,6 +228,8 @@ function countsOf(
 }
 
 function labelOf(name: FilterName, value: string, { index }: Generation): string {
+  // Regions are often codes, such as "PT".
+  if (name === 'region') return value;
   if (name !== 'platform') return capitalise(value);
   return findPlatform(index, value)?.name ?? value;
 }

@@ -4,7 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { readFiles, renderPage, SHARED_FILES } from '../../lib/pages/layout.ts';
+import {
+  DEFAULT_NAME,
+  readFiles,
+  renderPage,
+  SHARED_FILES,
+  type SiteFrame,
+} from '../../lib/pages/layout.ts';
 import { BASE } from '../../proxy/http/request.ts';
 import { JSON_TYPE } from '../../proxy/http/response.ts';
 import { renderMarkdown } from '../docs/markdown.ts';
@@ -28,12 +34,12 @@ const FOLDERS = [
 export function makeFixedPages(
   contract: object,
   publicUrl: string,
-  hasExplorer: boolean,
+  frame: SiteFrame,
 ): ReadonlyMap<string, Page> {
-  const text = JSON.stringify({ ...contract, servers: [{ url: `${publicUrl}${BASE}` }] });
+  const text = JSON.stringify(ownContract(contract, publicUrl, frame));
   const origins = { headers: 'Access-Control-Allow-Origin: *\r\n' };
   return new Map([
-    ['/changelog', makePage(HTML, changelogPage(hasExplorer).toString())],
+    ['/changelog', makePage(HTML, changelogPage(frame).toString())],
     ['/openapi.json', makePage(JSON_TYPE, text, origins)],
     ['/robots.txt', makePage('text/plain; charset=utf-8', ROBOTS)],
     ...FOLDERS.flatMap(readFiles).map(
@@ -42,12 +48,26 @@ export function makeFixedPages(
   ]);
 }
 
+/** The contract with the address, the name and the contact of this installation. */
+function ownContract(contract: object, publicUrl: string, { site }: SiteFrame): object {
+  const { info } = contract as { readonly info: object };
+  const { contact } = site;
+  const name = site.name || DEFAULT_NAME;
+  const link = contact.includes('://') ? { url: contact } : { email: contact };
+  const own = contact === '' ? {} : { contact: { name, ...link } };
+  return {
+    ...contract,
+    info: { ...info, title: name, ...own },
+    servers: [{ url: `${publicUrl}${BASE}` }],
+  };
+}
+
 /** What is new in the API, from the sections "API" of CHANGELOG.md. */
-function changelogPage(hasExplorer: boolean): Html {
+function changelogPage(frame: SiteFrame): Html {
   return renderPage({
     title: 'Changelog',
     path: '/changelog',
-    hasExplorer,
+    ...frame,
     styles: ['/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>

@@ -6,12 +6,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hashBytes, hexOf } from '../../lib/format/content-hash.ts';
 import { html } from '../../lib/pages/html.ts';
-import { renderPage } from '../../lib/pages/layout.ts';
+import { renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { makeResource, type Resource } from '../../proxy/http/resource.ts';
 import {
   type HeaderLines,
   headerLines,
+  NO_BODY,
   type PreparedResponse,
   prepareError,
 } from '../../proxy/http/response.ts';
@@ -74,10 +75,12 @@ export interface SiteError {
 }
 
 /**
+ * @param frame of its page
  * @param error for programs: the text of the JSON
  * @param title, @param text for people: what happened, and what to do
  */
 export function prepareSiteError(
+  frame: SiteFrame,
   status: number,
   error: string,
   title: string,
@@ -85,6 +88,7 @@ export function prepareSiteError(
   headers: HeaderLines = '',
 ): SiteError {
   const page = renderPage({
+    ...frame,
     title,
     body: html`<p class="faint">Error ${status}</p>
       <h1>${title}</h1>
@@ -102,9 +106,9 @@ export function prepareSiteError(
  * The error for a request that is not well-formed.
  * @param fault what is wrong with it, without a full stop and without anything of the request
  */
-export function prepareBadRequest(fault: string): SiteError {
+export function prepareBadRequest(frame: SiteFrame, fault: string): SiteError {
   const title = 'Your browser sent something that we cannot read';
-  return prepareSiteError(400, fault, title, `${fault}.`);
+  return prepareSiteError(frame, 400, fault, title, `${fault}.`);
 }
 
 /** Whether the client names text/html, as every browser does for a page. Programs send "*" or nothing. */
@@ -121,4 +125,15 @@ export function sendError(
   isLast = false,
 ): void {
   toResponder(response).send({ ...(ACCEPTS_HTML.test(accept) ? page : json), isLast });
+}
+
+/**
+ * Sends visitors who typed an address with a slash at its end to the page without it. The new address is a
+ * path, so it never leads to another host.
+ * @param target whose path is that of a page and a slash, and does not begin with two slashes
+ */
+export function withoutSlash(target = ''): PreparedResponse {
+  const location = target.replace(/\/(?:\??$|(?=\?))/, '');
+  const headers = headerLines(`Location: ${location}`, 'Content-Length: 0');
+  return { status: 308, headers, body: NO_BODY };
 }

@@ -5,16 +5,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
+import type { SiteFrame } from '../../lib/pages/layout.ts';
 import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { type RequestHead, readHead } from '../../proxy/http/request.ts';
 import { type Resource, respond } from '../../proxy/http/resource.ts';
-import {
-  INTERNAL_ERROR,
-  JSON_TYPE,
-  type PreparedResponse,
-  withoutSlash,
-} from '../../proxy/http/response.ts';
+import { INTERNAL_ERROR, JSON_TYPE, type PreparedResponse } from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import {
   makePage,
@@ -22,21 +18,8 @@ import {
   prepareSiteError,
   sendError,
   uncachedPage,
+  withoutSlash,
 } from './page-responses.ts';
-
-const NOT_FOUND = prepareSiteError(
-  404,
-  'Not found',
-  'There is no such page',
-  'The address may be mistyped, or the page has moved.',
-);
-const METHOD_NOT_ALLOWED = prepareSiteError(
-  405,
-  'Method not allowed',
-  'This page can only be read',
-  'It does not accept this kind of request.',
-  'Allow: GET, HEAD\r\n',
-);
 
 /** Answers a request to read some path. @returns undefined if another part of the site may have the path */
 export type Answer = (
@@ -46,6 +29,7 @@ export type Answer = (
 ) => PreparedResponse | Promise<PreparedResponse> | undefined;
 
 interface PageParts {
+  readonly frame: SiteFrame;
   /** The page at a path; undefined if there is none. */
   readonly pageAt: (path: string) => Promise<Resource> | undefined;
   readonly others: readonly Answer[];
@@ -53,7 +37,22 @@ interface PageParts {
   readonly log: Logger;
 }
 
-export function makeSiteHandler({ pageAt, others, keys, log }: PageParts): SiteHandler {
+export function makeSiteHandler({ frame, pageAt, others, keys, log }: PageParts): SiteHandler {
+  const notFound = prepareSiteError(
+    frame,
+    404,
+    'Not found',
+    'There is no such page',
+    'The address may be mistyped, or the page has moved.',
+  );
+  const methodNotAllowed = prepareSiteError(
+    frame,
+    405,
+    'Method not allowed',
+    'This page can only be read',
+    'It does not accept this kind of request.',
+    'Allow: GET, HEAD\r\n',
+  );
   const fixed: Answer = (path, { url }, head) => {
     const page = pageAt(path);
     if (page !== undefined) return page.then((it) => respond(it, head));
@@ -66,17 +65,17 @@ export function makeSiteHandler({ pageAt, others, keys, log }: PageParts): SiteH
     const { send } = toResponder(response);
     const head = readHead(request);
     if (head.fault !== undefined) {
-      return sendError(request, response, prepareBadRequest(head.fault), true);
+      return sendError(request, response, prepareBadRequest(frame, head.fault), true);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return sendError(request, response, METHOD_NOT_ALLOWED);
+      return sendError(request, response, methodNotAllowed);
     }
     try {
       for (const answer of answers) {
         const found = answer(path, request, head);
         if (found !== undefined) return send(await found);
       }
-      sendError(request, response, NOT_FOUND);
+      sendError(request, response, notFound);
     } catch (error) {
       log.error({ err: error }, 'cannot make a page');
       send(INTERNAL_ERROR);

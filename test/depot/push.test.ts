@@ -120,7 +120,7 @@ describe('a push refuses to replace', () => {
 
   test('a newer or another generation, which this machine can continue', async () => {
     await pushHere({ signingKey: key.signingKey });
-    const other = await makeOrigin(key.signingKey);
+    const other = await makeOrigin(key.signingKey, plainCatalogue(21));
     const signed = { signingKey: key.signingKey };
     await expectRefused(/not older than .*replica --once --from/, signed, other.snapshotsDir);
     // As the message says: then its numbers continue.

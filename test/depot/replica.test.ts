@@ -3,17 +3,22 @@ import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RefusedReleaseError, TransferError } from '#depot/depot.ts';
-import { openDepot } from '#depot/open.ts';
+import { openDepot, openWritableDepot } from '#depot/open.ts';
+import { viewColumns } from '#lib/columns/container.ts';
+import { FORMAT_VERSION, WORD_INDEX } from '#lib/format/layout.ts';
 import { encodeRelease, makeRelease, RELEASES, type Release } from '#lib/format/release.ts';
-import { currentId, generationDir } from '#lib/generations/generations.ts';
+import { currentId, generationDir, pointCurrentTo } from '#lib/generations/generations.ts';
 import { HeldError, holdCurrent, removeHold } from '#lib/generations/hold.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { forgeFile } from '#test/support/forge.ts';
 import {
   filesOf,
   inodesOf,
   makeOrigin,
+  newDepotFolder,
   newSigningKey,
+  pushTo,
   readBytes,
   replyWith,
   startReplica,
@@ -202,6 +207,24 @@ describe('a replica refuses', () => {
 
   test('a file with another content', () =>
     expectRefused(/does not have the SHA-256 in the manifest/, () => '{}', /^files\//));
+
+  test('a generation with right hashes and wrong values', async () => {
+    const forger = await makeOrigin();
+    const forged = forgeFile(
+      generationDir(forger.snapshotsDir, forger.current()),
+      WORD_INDEX,
+      (bytes) => {
+        viewColumns(bytes, WORD_INDEX, FORMAT_VERSION)['words.entries'].fill(1e6, -1);
+        return bytes;
+      },
+    );
+    pointCurrentTo(forger.snapshotsDir, forged.id);
+    const depot = openWritableDepot(newDepotFolder());
+    await pushTo(depot, forger.snapshotsDir);
+    const replica = startReplica(depot);
+    await expect(replica.checkSnapshot()).rejects.toThrow('index/words.bin is damaged: ');
+    expect(currentId(replica.snapshotsDir)).toBeUndefined();
+  });
 
   test('an older release than it has accepted, after it has accepted the newer one', async () => {
     const replica = start();

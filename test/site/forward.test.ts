@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type ForwardParts, withForwarding } from '#site/forward.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { FRAME } from '#test/support/pages.ts';
 import { send, startProxy, testKey } from '#test/support/product.ts';
 import { listenOn, openSocket, sendRaw } from '#test/support/servers/sockets.ts';
 
@@ -207,6 +208,7 @@ test('each request on a connection of a client is forwarded whole, on a connecti
 /** Forwards to the upstream without a proxy around it. @returns the port */
 async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> {
   const site = withForwarding(() => {}, {
+    frame: FRAME,
     accountUrl,
     trustedProxies: new BlockList(),
     log: pino({ level: 'silent' }),

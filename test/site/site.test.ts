@@ -13,13 +13,12 @@ import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
 import { readContract } from '#test/support/openapi.ts';
+import { FRAME } from '#test/support/pages.ts';
 import { makeFolder, NEVER, ROOT, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const FILES = ['site/static/files', 'site/explore/files', 'lib/pages/files'];
 const PUBLIC_URL = 'https://api.covers.example';
-const paths = [
-  ...makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true }).keys(),
-];
+const paths = [...makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, frame: FRAME }).keys()];
 /** As browsers send it. */
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const key = testKey(1);

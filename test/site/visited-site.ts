@@ -11,13 +11,14 @@ import {
   useChromium,
   type Visits,
 } from '#test/support/browser.ts';
+import { FRAME } from '#test/support/pages.ts';
 import type { TestKey } from '#test/support/product.ts';
 
 const PUBLIC_URL = 'https://api.covers.example';
 /** More than this moves visibly (https://web.dev/articles/cls: good is up to 0.1). */
 const LARGEST_SHIFT = 0.01;
 
-const site = makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true });
+const site = makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, frame: FRAME });
 /** The paths of all HTML pages. */
 export const PAGES = [...[...site.keys()].filter((path) => !/[.]\w+$/.test(path)), '/no-such-page'];
 

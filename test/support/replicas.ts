@@ -11,6 +11,7 @@ import { openWritableDepot } from '#depot/open.ts';
 import { type PushOptions, push } from '#depot/push.ts';
 import { makeReplica, makeSnapshotPuller, type ReplicaOptions } from '#depot/replica.ts';
 import { readWhole, type TransferReport } from '#depot/transfers.ts';
+import { checkFind } from '#find/check.ts';
 import { type Manifest, parseManifest } from '#lib/format/manifest.ts';
 import {
   parseRelease,
@@ -181,7 +182,7 @@ export function startReplica(depot: Depot, changes: Partial<ReplicaOptions> = {}
   const clock = makePatientClock();
   const warnings: string[] = [];
   const options = {
-    ...{ snapshotsDir, publicKeys: [], clock, keysDepot: undefined },
+    ...{ snapshotsDir, publicKeys: [], clock, keysDepot: undefined, checkFind },
     report: { ...SILENT, warn: (text: string) => warnings.push(text) },
     ...changes,
   };

@@ -15,7 +15,8 @@ import { contentHash, encodeManifest, makeManifest } from '#lib/format/manifest.
 import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
 import { withoutHistory } from '#lib/generations/history.ts';
 import { everything, verifyAndOpen } from '#lib/generations/verify.ts';
-import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '#test/catalogue/snapshots.ts';
+import { plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from './databases.ts';
 import type { Texts } from './processes.ts';
 import {
@@ -121,8 +122,8 @@ export function expectOneClearLine({ code, stdout, stderr }: Finished, expected 
 }
 
 /** A database that can be changed, by default in one row, so that each run has something to publish. */
-export async function makeChanging(catalogue?: Catalogue) {
-  const url = await (catalogue ? makeSqlite(catalogue) : makeSampleSqlite());
+export async function makeChanging(catalogue: Catalogue = plainCatalogue(8)) {
+  const url = await makeSqlite(catalogue);
   let changes = 0;
   const describe = () =>
     `UPDATE games SET description = 'Change ${++changes}' WHERE id = (SELECT MIN(id) FROM games)`;
@@ -139,10 +140,10 @@ export async function makeChanging(catalogue?: Catalogue) {
   return database;
 }
 
-/** Such a database, by default of the sample catalogue, and a folder with one generation of it. */
+/** Such a database, and a folder with one generation of it. */
 export async function makePublished(catalogue?: Catalogue) {
   const database = await makeChanging(catalogue);
-  const snapshotsDir = catalogue ? newSnapshots() : await makeSampleSnapshots();
-  if (catalogue) await generate(database.url, snapshotsDir);
+  const snapshotsDir = newSnapshots();
+  await generate(database.url, snapshotsDir);
   return { database, snapshotsDir };
 }

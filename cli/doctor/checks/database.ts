@@ -5,6 +5,7 @@ import path from 'node:path';
 import { generate } from '../../../generator/generate.ts';
 import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
 import { countsText, warningText } from '../../../generator/report/report.ts';
+import { settingsOf } from '../../../generator/rows/settings.ts';
 import { KeysLostError, readKeys } from '../../../keys/export/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
@@ -84,11 +85,7 @@ export const sample: Check = {
   async run(context, findings) {
     const { ok, warn, error } = findings;
     const source = requireDatabase(context);
-    const settings = {
-      site_url: requireValue(context, 'SITE_URL'),
-      site_language: requireValue(context, 'SITE_LANGUAGE'),
-      files_url: requireValue(context, 'FILES_URL'),
-    };
+    const settings = settingsOf((variable) => requireValue(context, variable));
     await checkCatalogue(source);
     await checkStatuses(source, findings);
     const lastId = await findLastId(source);

@@ -7,11 +7,10 @@
  * is a range of numbers, and a range of numbers of one platform is a range of bytes of its pack.
  */
 
-import { firstIndex } from '../../columns/arrays.ts';
+import { compareText, firstIndex } from '../../columns/arrays.ts';
 import { damaged } from '../../columns/checks.ts';
 import type { ColumnFile, ColumnReader } from '../../columns/container.ts';
 import type { GameNumber, Lookup, Rank } from '../../columns/numbers.ts';
-import { compareText } from '../../columns/postings.ts';
 import { type ContentHash, hashBytes } from '../content-hash.ts';
 import { parseObject, readMembers } from '../json/parse-file.ts';
 import { isCount, isString } from '../json/values.ts';

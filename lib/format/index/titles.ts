@@ -1,10 +1,10 @@
 /**
  * The alternative titles of the games, for `include=titles`: for each game that has some, the JSON array
- * that the API sends. Opening the file checks all of its values.
+ * that the API sends.
  */
 
 import { firstIndex } from '../../columns/arrays.ts';
-import { checkStarts, damaged } from '../../columns/checks.ts';
+import { checkAscending, checkStarts } from '../../columns/checks.ts';
 import { TITLE_INDEX } from '../layout.ts';
 import { openIndexFile } from './index-file.ts';
 
@@ -20,20 +20,21 @@ export interface TitleColumns {
 
 /**
  * @param contentOf returns the content of a file of the index by its name
- * @param games how many games there are
  * @throws Error that names what is damaged
  */
-export function openTitles(contentOf: (name: string) => Uint8Array, games: number): TitleColumns {
+export function openTitles(contentOf: (name: string) => Uint8Array): TitleColumns {
   const { column } = openIndexFile(contentOf, TITLE_INDEX);
   const game = column('game', 'u32');
   const start = column('start', 'u32', game.length + 1);
   const json = column('json', 'u8');
-  checkStarts(start, json.length, TITLE_INDEX, 'start');
-  game.forEach((number, at) => {
-    if (number < games && (at === 0 || number > game[at - 1])) return;
-    throw damaged(TITLE_INDEX, `its games do not ascend below ${games}`);
-  });
   return { game, start, json };
+}
+
+/** Checks all values. @param games how many games there are @throws Error that names what is damaged */
+export function checkTitles({ game, start, json }: TitleColumns, games: number): void {
+  checkStarts(start, json.length, TITLE_INDEX, 'start');
+  const fault = `its games do not ascend below ${games}`;
+  checkAscending(game, 0, game.length, games, TITLE_INDEX, fault);
 }
 
 /** The JSON array of the alternative titles of a game; undefined if it has none. */

@@ -5,8 +5,14 @@
  * a set of eight windows. In a full set, a new address replaces the one that was admitted least recently.
  */
 import { randomBytes } from 'node:crypto';
-import { type LimitWindow, NEWEST, type Quota, RING_HEAD, Ring } from './rolling-window.ts';
-import { withLock } from './shared-lock.ts';
+import {
+  type LimitWindow,
+  NEWEST,
+  type Quota,
+  RING_HEAD,
+  Ring,
+  withLock,
+} from './rolling-window.ts';
 
 const WINDOWS_PER_SET = 8;
 const MOST_SETS = 8_192;

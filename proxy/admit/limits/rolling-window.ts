@@ -9,7 +9,6 @@
  * Two limiters take the claims of requests: the windows here, which decide at once, and Redis
  * (`redis-limiter.ts`), whose windows all proxies share.
  */
-import { withLock } from './shared-lock.ts';
 
 /** What a caller has left. The three X-RateLimit headers report it. */
 export interface Quota {
@@ -214,5 +213,26 @@ export function takeLocally(claims: readonly Claim[], now: number): Decision {
     const { window, limit, isCounted } = claim;
     const quota = window.admit(limit, now, isCounted);
     if (!quota.admitted || position === claims.length - 1) return { quota, claim };
+  }
+}
+
+// The lock of a window, in its memory. It is held only for the few instructions that count a request. A state of its
+// own says that a thread is waiting, so that an unlock with nobody waiting is one atomic exchange.
+
+const FREE = 0;
+/** Held; no thread is waiting. */
+const HELD = 1;
+/** Held; another thread may be waiting. */
+const AWAITED = 2;
+
+/** Does some work under the lock. Waits while another thread holds it. */
+export function withLock<T>(locks: Int32Array, index: number, work: () => T): T {
+  if (Atomics.compareExchange(locks, index, FREE, HELD) !== FREE) {
+    while (Atomics.exchange(locks, index, AWAITED) !== FREE) Atomics.wait(locks, index, AWAITED);
+  }
+  try {
+    return work();
+  } finally {
+    if (Atomics.exchange(locks, index, FREE) === AWAITED) Atomics.notify(locks, index, 1);
   }
 }

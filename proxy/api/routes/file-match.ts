@@ -26,7 +26,7 @@ export const fileMatchRoute = makeRoute(
     const request = matchOf(parameters);
     const include = includeOf(parameters);
     return function* (generation) {
-      const members = resolveInclude(generation, include);
+      const members = include && resolveInclude(generation, include);
       const named = request.platforms.flatMap((text) => findPlatform(generation, text));
       const platforms = [...new Set(named)];
       const { match, platformNames } = generation;

@@ -14,7 +14,6 @@ import {
   gatherGames,
   pageBody,
   platformsWithAliases,
-  recordBody,
 } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import {
@@ -45,12 +44,15 @@ export const platformsRoute = makeRoute('platforms', ['include'], (parameters) =
 
 export function gameRoute(platform: string, slug: string): Route {
   return makeRoute('game', INCLUDE_NAMES, (parameters) => {
-    const include = includeOf(parameters);
+    // Most requests have no parameters.
+    const include = parameters.size === 0 ? undefined : includeOf(parameters);
     return (generation) => {
-      const members = resolveInclude(generation, include);
+      const members = include && resolveInclude(generation, include);
       const game = findByPath(generation, platform, slug);
       if (game === undefined) return undefined;
-      return makeJsonResource(gameBody(generation, game, members), generation.id);
+      const body =
+        members === undefined ? generation.games.body(game) : gameBody(generation, game, members);
+      return makeJsonResource(body, generation.id);
     };
   });
 }
@@ -70,7 +72,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
     const include = includeOf(parameters);
     const filters = filtersOf(parameters);
     return (generation) => {
-      const members = resolveInclude(generation, include);
+      const members = include && resolveInclude(generation, include);
       const platform = findPlatform(generation.index, slug);
       if (platform === undefined) return undefined;
       const [from, to] = rangeOfPage(platform.firstGame, platform.games, paging);
@@ -103,7 +105,7 @@ export const gameBatchRoute = makeRoute('games', BATCH_NAMES, (parameters) => {
     throw new ParameterError('ids', 'ids or slugs is missing. To list all games, use /search');
   }
   return (generation) => {
-    const members = resolveInclude(generation, include);
+    const members = include && resolveInclude(generation, include);
     const { numbers, missing } = findBatch(generation, generation.index.games, batch);
     const games = gatherGames(generation, numbers, members);
     return makeJsonResource(batchBody(games, missing), generation.id);
@@ -114,7 +116,7 @@ export function coverRoute(id: string): Route {
   return plainRoute('cover', ({ index, covers }) => {
     const wanted = splitId(id);
     const cover = wanted && findById(index.covers, wanted);
-    return cover === undefined ? undefined : recordBody(covers, cover);
+    return cover === undefined ? undefined : covers.body(cover);
   });
 }
 

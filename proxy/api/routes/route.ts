@@ -70,8 +70,14 @@ export function makeRoute<Found>(
   allowed: readonly string[],
   prepare: (parameters: QueryParameters) => ReturnType<Route<Found>['prepare']>,
 ): Route<Found> {
-  return { name, prepare: (queryString) => prepare(readParameters(queryString, allowed)) };
+  return {
+    name,
+    prepare: (queryString) =>
+      prepare(queryString === '' ? NO_PARAMETERS : readParameters(queryString, allowed)),
+  };
 }
+
+const NO_PARAMETERS: QueryParameters = new Map();
 
 /** A route without parameters. */
 export function plainRoute(

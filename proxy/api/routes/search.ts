@@ -17,7 +17,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
     const facets = facetsOf(parameters);
     // The only step: the words of a query are few, and so are the lists that each of them has.
     return function* (generation) {
-      const members = resolveInclude(generation, include);
+      const members = include && resolveInclude(generation, include);
       const found = generation.search.find(query, (page - 1) * perPage, perPage);
       const { total, ranks, step } = found;
       const { gameOfRank } = generation.index.games;

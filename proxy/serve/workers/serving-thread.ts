@@ -21,13 +21,8 @@ import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts
 import { toResponder } from '../../http/node-response.ts';
 import { type ApiHandler, prepareError } from '../../http/response.ts';
 import { HttpServer, type SiteHandler } from '../../http/server.ts';
-import {
-  type CurrentGeneration,
-  type Generation,
-  makeGeneration,
-} from '../../snapshot/generation.ts';
+import { type CurrentGeneration, makeGeneration } from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
-import type { StoredFiles } from '../../snapshot/stored-files.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
@@ -134,27 +129,21 @@ export async function makeServingThread(
       timeoutMs: start.redisTimeoutMs,
     }));
   const keys = makeKeyTable();
-  let maintenance = 0;
-  let generation: Generation | undefined;
-  const current = () => generation;
-  let replaced: StoredFiles[] = [];
-  const { handle: api } = new Api({
-    current,
-    replaced: () => replaced,
+  const api = new Api({
     keys,
     addresses: new AddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
     limiter: redis ?? { take: takeLocally },
     trustedProxies,
     publicUrl,
     hasDownloads: environment.SNAPSHOT_DOWNLOADS,
-    maintenance: () => maintenance,
     counts: makeRequestCounts(counts.requests),
     now,
     log,
   });
-  const parts = { api, current, keys, trustedProxies, now, log };
+  const { handle, current } = api;
+  const parts = { api: handle, current, keys, trustedProxies, now, log };
   const site = makeSite?.(parts) ?? NO_SITE;
-  const http = new HttpServer(api, site, log, { connections: counts.connections });
+  const http = new HttpServer(handle, site, log, { connections: counts.connections });
   const { server } = http;
   return {
     counts: () => counts,
@@ -165,13 +154,9 @@ export async function makeServingThread(
     },
     setKeys: keys.replace,
     takeUsage: keys.takeUsage,
-    setMaintenance(seconds) {
-      maintenance = seconds;
-    },
+    setMaintenance: (seconds) => api.setMaintenance(seconds),
     serve(files) {
-      if (generation !== undefined) replaced.push(generation.stored);
-      replaced = replaced.filter((stored) => !stored.isClosed());
-      generation = makeGeneration(files);
+      api.serve(makeGeneration(files));
       reportMemory(files);
     },
     announceEnd: () => http.announceEnd(),

@@ -9,7 +9,6 @@ import { QueryMemory } from '#find/search/sets/query-memory.ts';
 import { TitleMatcher } from '#find/search/title-matches.ts';
 import type { Rank } from '#lib/columns/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
-import { recordBody } from '#proxy/api/bodies.ts';
 import { searchOf as parseSearch } from '#proxy/api/parameters.ts';
 import { makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
@@ -64,7 +63,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
   const index = viewIndexes(files);
   const generation = makeGeneration(files, index);
   const all: FoundGame[] = [...index.records.games.gameOfRank].map((game) => {
-    const { id, title, platform } = JSON.parse(recordBody(generation.games, game).bytes.toString());
+    const { id, title, platform } = JSON.parse(generation.games.body(game).bytes.toString());
     return { id, title, platform: platform.slug };
   });
   files.descriptors.forEach(closeSync);

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { MINISEARCH_OPTIONS } from '#find/search/minisearch-options.ts';
 import { openSearch } from '#find/search/open.ts';
-import { makeCollator } from '#generator/rows/collation.ts';
+import { makeCollator } from '#generator/rows/values.ts';
 import { textAt } from '#lib/columns/postings.ts';
 import type { Row } from '#lib/database/database.ts';
 import { openFindFiles } from '#lib/format/index/index-file.ts';

@@ -1,9 +1,9 @@
 /** Ids of other sources: which rows are left out, and under which spelling a generation has them. */
 
 import { expect, test } from 'vitest';
-import { checkIds, type OptionalRows } from '#generator/read/optional-tables.ts';
+import { checkIds, type OptionalTables } from '#generator/read/optional-tables.ts';
 import { Report } from '#generator/report/report.ts';
-import type { PlatformNumber } from '#generator/rows/numbers.ts';
+import type { PlatformNumber } from '#generator/rows/catalogue.ts';
 import { at } from '#lib/columns/numbers.ts';
 import { textOfId } from '#lib/format/index/ids.ts';
 
@@ -18,7 +18,7 @@ const PLATFORMS = {
   asText: '',
 };
 
-function check(rows: OptionalRows) {
+function check(rows: OptionalTables) {
   const report = new Report();
   for (const table of ['game_ids', 'platform_ids'] as const) report.setRows(table, 10);
   const { ofGames, ofPlatforms } = checkIds(rows, report, PLATFORMS, (id) =>

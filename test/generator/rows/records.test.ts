@@ -2,9 +2,9 @@
 
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { fileValues, gameValues } from '#generator/read/row-values.ts';
-import type { Rows } from '#generator/rows/catalogue.ts';
-import type { GameRow } from '#generator/rows/numbers.ts';
+import { encodeUrl, encodeValues } from '#generator/read/row-checks.ts';
+import type { GameRow, Rows } from '#generator/rows/catalogue.ts';
+import { GAME_MEMBERS } from '#generator/rows/members.ts';
 import { RecordWriter, slugOf, titleOf } from '#generator/rows/records.ts';
 import { RowTexts } from '#generator/rows/texts.ts';
 import { at } from '#lib/columns/numbers.ts';
@@ -31,10 +31,8 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
   /** @returns the record of a game, and its slug and title */
   const addGame = (index: number, title: Value, description: Value) => {
     const game = at<GameRow>(index);
-    texts.add(
-      game,
-      gameValues([1, 1, 'a-slug', title, 1999, description, null, '', null], 1999, note),
-    );
+    const row = [1, 1, 'a-slug', title, 1999, description, null, '', null];
+    texts.add(game, encodeValues(row, GAME_MEMBERS, '1999', note));
     const target = { buffer, at: 0, reserve() {} };
     records.addGame(target, game, 2);
     const names = [slugOf(rows.games, game), titleOf(rows.games, game)];
@@ -58,8 +56,7 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
 
 test('an address becomes a JSON string, whatever its characters', () => {
   for (const url of ['https://f"/a"\\b', 'https://elsewhere/"\\']) {
-    const values = fileValues([1, 1, null, null, 1, 1, 1, ''], url, settings.files_url, note);
-    const json = String(values.split('\0').at(-2)).replace('\u0001', 'https://f\\"');
+    const json = encodeUrl(url, settings.files_url).replace('\u0001', 'https://f\\"');
     expect(JSON.parse(json)).toBe(url);
   }
 });

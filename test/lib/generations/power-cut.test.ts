@@ -34,7 +34,7 @@ function expectSynced(dir: string, { steps, id }: Awaited<ReturnType<typeof reco
   const published = steps.findIndex((step) => step.endsWith(` generations/${id}`));
   const unfinished = steps[published]?.split(' ')[1] ?? '';
   const contents = readdirSync(generationDir(dir, id), { recursive: true, encoding: 'utf8' });
-  expect(contents).toContain('games/snes.json');
+  expect(contents).toContain('games/p1.json');
   for (const name of contents) {
     const inside = path.join(unfinished, name);
     // A hard link to an equal file of the previous generation may have replaced the new file.

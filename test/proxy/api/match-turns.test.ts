@@ -34,27 +34,22 @@ function start() {
       window: makeRollingWindow(1000).memory,
     })),
   );
-  let current = first;
   const answered: string[] = [];
-  const { handle } = new Api({
-    current: () => current,
+  const api = new Api({
     keys: table,
     addresses: new AddressLimits(60),
     limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
-    maintenance: () => 0,
-    replaced: () => [],
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => 1,
   });
+  api.serve(first);
   return {
     answered,
-    replace() {
-      current = next;
-    },
+    replace: () => api.serve(next),
     /** @returns the status, the snapshot, and how many names the answer has */
     get(target: string, key = 0, snapshot?: string) {
       const pinned = snapshot === undefined ? [] : ['X-Snapshot', snapshot];
@@ -62,7 +57,7 @@ function start() {
       const head = readHead({ rawHeaders, httpVersion: '1.1' });
       const socket = { remoteAddress: '192.0.2.1', destroyed: false, readableEnded: false };
       return new Promise((resolve, reject) => {
-        handle(
+        api.handle(
           { method: 'GET', socket, head, target },
           {
             send({ status, headers, body }) {

@@ -134,22 +134,20 @@ async function serve(broken: Partial<ApiParts>) {
   const generation = makeGeneration(files);
   const keys = makeKeyTable();
   await makeKeyStore(dir, keys.replace, clock).refresh();
-  const { handle: api } = new Api({
-    current: () => generation,
-    replaced: () => [],
+  const api = new Api({
     keys,
     addresses: new AddressLimits(60),
     limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
-    maintenance: () => 0,
     counts: { count() {}, countCached() {} },
     log,
     now: clock,
     ...broken,
   });
-  const http = new HttpServer(api, () => {}, log);
+  api.serve(generation);
+  const http = new HttpServer(api.handle, () => {}, log);
   const port = await listenOn(http.server);
   return {
     failures: () => failuresIn(messages.text()),

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isPack } from '#lib/format/layout.ts';
 import type { ManifestFile } from '#lib/format/manifest.ts';
 import { identityIn } from '#lib/generations/files/checked-files.ts';
-import { recordBody } from '#proxy/api/bodies.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
@@ -30,16 +29,16 @@ test('a pack that is removed or replaced after it was checked is read as it was'
   const generation = makeGeneration(files);
   const platform = generation.index.platformBySlug.get('snes') as number;
   const game = generation.index.platforms[platform]?.firstGame as number;
-  const body = recordBody(generation.games, game).bytes;
+  const body = generation.games.body(game).bytes;
   const pack = path.join(dir, PACK);
   const content = readFileSync(pack);
   rmSync(pack);
-  expect(recordBody(generation.games, game).bytes).toEqual(body);
+  expect(generation.games.body(game).bytes).toEqual(body);
   writeFileSync(
     pack,
     content.map((byte) => byte ^ 1),
   );
-  expect(recordBody(generation.games, game).bytes).toEqual(body);
+  expect(generation.games.body(game).bytes).toEqual(body);
 });
 
 test('only files that have changed since the current generation was opened are hashed again', () => {

@@ -3,17 +3,14 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { Snapshots } from '#proxy/snapshot/snapshots.ts';
 import { StoredFiles } from '#proxy/snapshot/stored-files.ts';
-import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { change } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { openFilesIn } from '#test/support/processes.ts';
-import { generate } from '#test/support/product.ts';
-import { newSnapshots } from '#test/support/wholeness.ts';
+import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 
 const MINUTE = 60_000;
 
 async function start() {
-  const url = await makeSampleSqlite();
+  const database = await makeChanging();
   const dir = newSnapshots();
   let time = 0;
   let served: StoredFiles | undefined;
@@ -22,17 +19,12 @@ async function start() {
   };
   const snapshots = new Snapshots(dir, serve, pino({ enabled: false }), () => time);
   atEndOfFile(() => snapshots.close());
-  let published = 0;
   return {
     dir,
     snapshots,
     /** Publishes a generation. @returns its files */
     async publish(): Promise<StoredFiles> {
-      await change(
-        url,
-        `UPDATE games SET developer = 'No. ${++published}' WHERE id = (SELECT MIN(id) FROM games)`,
-      );
-      await generate(url, dir);
+      await database.publish(dir);
       await snapshots.refresh();
       return served as StoredFiles;
     },

@@ -2,12 +2,9 @@
 import { closeSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { currentId, generationDir } from '#lib/generations/generations.ts';
+import { generationDir } from '#lib/generations/generations.ts';
 import { type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
-import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { change } from '#test/support/databases.ts';
-import { generate } from '#test/support/product.ts';
-import { newSnapshots } from '#test/support/wholeness.ts';
+import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 
 const opened: OpenedFiles[] = [];
 afterEach(() => {
@@ -31,13 +28,11 @@ function makeTwo(set: string): ReturnType<typeof generateTwo> {
 }
 
 async function generateTwo(set: string) {
-  const url = await makeSampleSqlite();
+  const database = await makeChanging();
   const dir = newSnapshots();
-  await generate(url, dir);
-  const before = currentId(dir) as string;
-  await change(url, `UPDATE games SET ${set} WHERE id = (SELECT MIN(id) FROM games)`);
-  await generate(url, dir);
-  return { dir, before, after: currentId(dir) as string };
+  const before = await database.publish(dir);
+  const changed = `UPDATE games SET ${set} WHERE id = (SELECT MIN(id) FROM games)`;
+  return { dir, before, after: await database.publish(dir, changed) };
 }
 
 test.each(["description = 'Changed'", 'release_year = 1977', "title = 'Aardvark, changed'"])(

@@ -16,7 +16,7 @@ import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { parseContract, resolveContract } from '#site/docs/contract.ts';
 import { GUIDES, type GuideName, guideText } from '#site/docs/docs.ts';
-import { chooseExamples, fillIn } from '#site/docs/examples.ts';
+import { chooseExamples, fillIn, showGeneration } from '#site/docs/examples.ts';
 import { exampleCall } from '#site/docs/reference.ts';
 import { otherCatalogue } from '#test/catalogue/plain.ts';
 import { makeSampleSnapshots, makeSqlite } from '#test/catalogue/snapshots.ts';
@@ -273,6 +273,34 @@ test('an interrupted copy goes on with the same snapshot only', async () => {
   expect(readFileSync(path.join(cwd, 'covers', 'manifest.json'), 'utf8')).toContain(
     sample.generation.id,
   );
+});
+
+test('a response shows long ids as the API sends them', async () => {
+  const catalogue = otherCatalogue();
+  const long = '9223372036854775800';
+  const games = [...catalogue.games].map(([id, ...rest], i) => [i === 0 ? long : id, ...rest]);
+  const covers = [...catalogue.covers].map(([id, game, ...rest]) => [
+    id,
+    game === 1 ? long : game,
+    ...rest,
+  ]);
+  const { generation, examples } = await serve(
+    await makeGrown({ ...catalogue, games, covers } as Catalogue),
+  );
+  const text = await showGeneration(generation, examples).responseTo('/games/quartz/tale-1');
+  expect(text).toContain(`"id": ${long},`);
+});
+
+test('the guides prefer regions that the catalogue has', () => {
+  expect(other.examples.prefer).toBe('Europe');
+  expect(sample.examples.prefer.split(',')).toHaveLength(2);
+  for (const language of ['sh', 'js', 'python']) {
+    const shown = guideExamples(language, other)
+      .map(({ text }) => text)
+      .join('\n');
+    expect(shown).toContain('prefer=Europe');
+    expect(shown).not.toContain('USA');
+  }
 });
 
 describe('the guides', () => {

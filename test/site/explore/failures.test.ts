@@ -11,6 +11,7 @@ import {
   makeVisitorLimits,
 } from '#site/explore/explorer.ts';
 import { makeSiteHandler } from '#site/static/site-handler.ts';
+import { FRAME } from '#test/support/pages.ts';
 import { send, testKey } from '#test/support/product.ts';
 import { serve } from '#test/support/servers/static-files.ts';
 
@@ -22,6 +23,7 @@ async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = 
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => lines.push(line) });
   const explorer = makeExplorer({
+    frame: FRAME,
     api,
     current: () => undefined,
     explorerKey: testKey(1).key,
@@ -34,7 +36,13 @@ async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = 
     ...changes,
   });
   const keys = { byHash: () => undefined };
-  const site = makeSiteHandler({ pageAt: () => undefined, others: [explorer], keys, log });
+  const site = makeSiteHandler({
+    frame: FRAME,
+    pageAt: () => undefined,
+    others: [explorer],
+    keys,
+    log,
+  });
   return { url: `${await serve((...of) => site(...of, '/explore'))}/explore`, lines };
 }
 
@@ -97,7 +105,7 @@ test.each([
   [429, '60', 'Try again in 60 seconds.'],
 ])('a page with %i and Retry-After %s says the same time', (status, seconds, expected) => {
   const header = (name: string) => (name === 'Retry-After' ? seconds : undefined);
-  const { page, headers } = errorPage({ status, text: '', header });
+  const { page, headers } = errorPage(FRAME, { status, text: '', header });
   expect(page.toString()).toContain(expected);
   expect(headers).toBe(`Retry-After: ${seconds}\r\n`);
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Body } from '#client/contract-types.ts';
 import type { Generation } from '#proxy/snapshot/generation.ts';
 import { searchPage } from '#site/explore/search-page.ts';
+import { FRAME } from '#test/support/pages.ts';
 
 const PLATFORMS = 60;
 const platforms = Array.from({ length: PLATFORMS }, (_, at) => ({
@@ -22,7 +23,14 @@ const found = {
 
 function filtersOf(view: Record<string, string>, games: readonly object[] = []): string {
   const body = { ...found, data: games } as Body<'/search'>;
-  const context = { address: '', generation, call: undefined, apiUrl: '', imageOrigin: undefined };
+  const context = {
+    frame: FRAME,
+    address: '',
+    generation,
+    call: undefined,
+    apiUrl: '',
+    imageOrigin: undefined,
+  };
   return String(searchPage(view, body, undefined, context)).split('id="filters"')[1];
 }
 const platformLinks = (html: string) =>

@@ -6,11 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import type { WritableDepot } from '#depot/depot.ts';
 import { openWritableDepot } from '#depot/open.ts';
-import { currentId } from '#lib/generations/generations.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import type { Texts } from '#test/support/processes.ts';
-import { finish, generate, startProgram } from '#test/support/product.ts';
+import { finish, startProgram } from '#test/support/product.ts';
 import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '#test/support/replicas.ts';
 import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
 import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
@@ -25,11 +24,7 @@ const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Texts = {}
 async function makeOrigin() {
   const database = await makeChanging(seededCatalogue({ ...GAMES, seed: 9 }));
   const snapshotsDir = newSnapshots();
-  const publish = async () => {
-    await database.change();
-    await generate(database.url, snapshotsDir);
-    return currentId(snapshotsDir) ?? '';
-  };
+  const publish = () => database.publish(snapshotsDir);
   await publish();
   return { snapshotsDir, publish };
 }

@@ -9,13 +9,12 @@ import { makeRandom } from '#demo/catalogue/random.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { TIMED_TABLES } from '#lib/database/schema.ts';
 import { SITE } from '#test/catalogue/make-sample.ts';
-import { seededCatalogue } from '#test/catalogue/seeded.ts';
-import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeLoaded } from '#test/catalogue/snapshots.ts';
 import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import { median } from '#test/soak/support/median.ts';
 import { until } from '#test/soak/support/until.ts';
+import { wholeCatalogue } from '#test/soak/support/whole-catalogue.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { generate, runKeys, startProxyProgram } from '#test/support/product.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
@@ -30,8 +29,8 @@ const LONGEST_PAUSE_MS = IS_FULL ? 6_000 : 500;
 const random = makeRandom(18);
 const snapshotsDir = newSnapshots();
 
-const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 400, seed: 18 });
-const url = await makeLoaded('mysql', (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
+const { catalogue } = wholeCatalogue({ full: 150_000, quick: 400 });
+const url = await makeLoaded('mysql', catalogue);
 const database = await openDatabase(url);
 atEndOfFile(database.close);
 for (const table of TIMED_TABLES) {

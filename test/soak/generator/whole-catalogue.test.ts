@@ -6,11 +6,10 @@
 import { Pool } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { getOrAdd } from '#lib/program/get-or-add.ts';
-import { seededCatalogue } from '#test/catalogue/seeded.ts';
-import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeLoaded } from '#test/catalogue/snapshots.ts';
 import { type ReferenceGame, referenceGames } from '#test/soak/find/search/reference/games.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
+import { wholeCatalogue } from '#test/soak/support/whole-catalogue.ts';
 import {
   generatorVariables,
   runProgram,
@@ -27,8 +26,7 @@ const CONNECTIONS = 8;
 
 const key = testKey(1);
 
-const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 10_000, seed: 1 });
-const catalogue = (IS_FULL ? sharedCatalogue() : undefined) ?? seeded();
+const { catalogue } = wholeCatalogue({ full: 150_000, quick: 10_000 });
 /** In title order. */
 const games = referenceGames(catalogue);
 const snapshotsDir = newSnapshots();

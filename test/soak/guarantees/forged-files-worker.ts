@@ -1,13 +1,15 @@
 /**
- * Opens one forged generation after another as the proxy does, and requests every resource of each that opens. A
- * program of its own, because one that hangs can only be killed. Its arguments are the folder of a real
- * generation, whose files it overwrites, and the number of forgeries. It prints what it found as JSON.
+ * Checks one forged generation after another as when it arrives, opens those that pass as the proxy does, and requests
+ * every resource of each. A program of its own, because one that hangs can only be killed. Its arguments are the
+ * folder of a real generation, whose files it overwrites, and the number of forgeries. It prints what it found as JSON.
  */
 import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { checkFind } from '#find/check.ts';
 import type { StoredColumn } from '#lib/columns/container.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
-import { recordBody } from '#proxy/api/bodies.ts';
+import { isIntact } from '#lib/generations/files/checked-files.ts';
+import { verifyAndOpen, withoutRecords } from '#lib/generations/verify.ts';
 import { makeFindRoute } from '#proxy/api/routes/find-route.ts';
 import { takeAll } from '#proxy/api/routes/route.ts';
 import { splitTarget } from '#proxy/http/request.ts';
@@ -77,8 +79,9 @@ function writeFiles(files: Files): void {
   onDisk = changed.map(([name]) => name);
 }
 
-function tryToOpen(id: string) {
+async function tryToOpen(id: string) {
   try {
+    await verifyAndOpen(dir, withoutRecords(isIntact, checkFind));
     const files = openFiles({ dir, id });
     const generation = makeGeneration(files, strictly(viewIndexes(files)));
     return { descriptors: files.descriptors, generation };
@@ -107,7 +110,7 @@ function requestAll(generation: Generation): void {
     }
   }
   for (let cover = 0; cover < records.covers.byteLength.length; cover++)
-    recordBody(generation.covers, cover);
+    generation.covers.body(cover);
 }
 
 for (let seed = 1; seed <= Number(forgeries) && faults.length <= 5; seed++) {
@@ -117,7 +120,7 @@ for (let seed = 1; seed <= Number(forgeries) && faults.length <= 5; seed++) {
   process.stderr.write(`${name}\n`);
   writeFiles(files);
   const started = process.threadCpuUsage();
-  const opened = tryToOpen(id);
+  const opened = await tryToOpen(id);
   if (opened instanceof Error) {
     outcomes.refused++;
     const isNamed = [...base.keys()].some((file) => opened.message.includes(file));

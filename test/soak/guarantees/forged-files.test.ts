@@ -1,6 +1,6 @@
 /**
- * Forged generations with valid hashes. Opening each is either refused with an error that names a
- * file, or the generation is served without hanging and without reading outside its files.
+ * Forged generations with valid hashes. Each is either refused with an error that names a file, when it arrives or is
+ * opened, or it is served without hanging and without reading outside its files.
  */
 import { readlinkSync } from 'node:fs';
 import path from 'node:path';

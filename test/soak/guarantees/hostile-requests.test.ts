@@ -14,6 +14,7 @@ import { type Hostile, makeHostile } from '#test/soak/support/hostile/hostile.ts
 import { judge, type Known } from '#test/soak/support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '#test/soak/support/hostile/hostile-wire.ts';
 import { makeTraceFinder } from '#test/support/key-traces.ts';
+import { FRAME } from '#test/support/pages.ts';
 import { residentMegabytes } from '#test/support/processes.ts';
 import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '#test/support/product.ts';
 import { readBodies } from '#test/support/read-all.ts';
@@ -96,7 +97,7 @@ describe.each(PARSERS)('over %s', (parser, fields) => {
       ([path, list]) => [path, list.map((game) => JSON.stringify(game))] as const,
     );
     const { 'x-snapshot': snapshot } = (await proxy.get('/stats', key.key)).headers;
-    const site = { publicUrl: 'https://api.covers.example', defaultLimit: 120, hasExplorer: false };
+    const site = { publicUrl: 'https://api.covers.example', defaultLimit: 120, frame: FRAME };
     const pages = new Set(makePages(site).keys());
     const paths = [...bodies.keys()].filter((target) => !target.includes('?'));
     return {

@@ -131,33 +131,6 @@ describe('without the Node of the npm packages', () => {
   });
 });
 
-test('the package that npm installs below node_modules generates, and serves with several threads', async () => {
-  const folder = makeFolder();
-  const packages = path.join(folder, 'a space/node_modules');
-  const own = path.join(packages, 'cover-catalogue-api');
-  mkdirSync(own, { recursive: true });
-  spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: ROOT });
-  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  spawnSync('tar', ['-xzf', path.join(folder, file), '-C', own, '--strip-components=1']);
-  // npm installs the dependencies of a package beside it.
-  for (const name of readdirSync(path.join(ROOT, 'node_modules'))) {
-    if (!name.startsWith('.')) {
-      symlinkSync(path.join(ROOT, 'node_modules', name), path.join(packages, name));
-    }
-  }
-  const executable = path.join(own, 'bin/cover-catalogue');
-  const environment = {
-    DATABASE_URL: await makeSampleSqlite(),
-    SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
-    ...{ PORT: '0', ADMIN_PORT: '0', PROXY_THREADS: '2' },
-  };
-  const { code, stdout } = run(executable, ['generate', '--json'], environment);
-  expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'published']);
-  const proxy = start(executable, ['proxy'], environment);
-  await proxy.log.logged('"threads":2,"msg":"listening"');
-  expect(await proxy.stop()).toEqual([0, null]);
-});
-
 /** Copies the product without the npm packages that contain Node. @returns its executable */
 function copyWithoutNode(): string {
   const folder = makeFolder();

@@ -1,10 +1,9 @@
 /**
- * The pages outside the API in a real browser, with and without scripts: axe-core finds nothing, nothing is
- * wider than the screen or moves while the page loads, and nothing is loaded from another host or against the
- * content security policy.
+ * The pages outside the API in a real browser: without scripts, and the reference. Nothing is loaded from
+ * another host or against the content security policy. The soak has every page on every screen.
  */
 import { describe, expect, test } from 'vitest';
-import { faultsOf, PAGES, visitSite } from '#test/site/visited-site.ts';
+import { PAGES, visitSite } from '#test/site/visited-site.ts';
 import { SCREENS } from '#test/support/browser.ts';
 import { type JsonObject, readContract } from '#test/support/openapi.ts';
 import { testKey } from '#test/support/product.ts';
@@ -16,16 +15,6 @@ const key = testKey(1);
 const site = await visitSite(key);
 
 describe('every page', () => {
-  test('is sound on a dark phone', async () => {
-    const page = await site.open(phone);
-    // With everything in it open, the reference is checked in the soak.
-    for (const path of layouts.filter((path) => path !== '/docs/reference')) {
-      await page.goto(site.url + path);
-      expect([path, await faultsOf(page)]).toEqual([path, []]);
-    }
-    site.expectQuiet();
-  });
-
   test('is sound without scripts, and shows no control that needs one', async () => {
     const page = await site.open(phone, false);
     for (const path of layouts) {
@@ -42,6 +31,20 @@ describe('every page', () => {
     expect(await page.locator('pre:visible').first().textContent()).toContain('import json');
     site.expectQuiet();
   });
+});
+
+test('no button to copy covers the text that it copies', async () => {
+  const page = await site.open(desktop);
+  for (const path of ['/', '/docs/first-call', '/docs/copy']) {
+    await page.goto(site.url + path);
+    const covered =
+      await page.evaluate(`[...document.querySelectorAll('[data-copy]')].filter((button) => {
+      const text = button.parentElement.querySelector('pre').getBoundingClientRect();
+      const { left, top, bottom } = button.getBoundingClientRect();
+      return button.offsetWidth > 0 && left < text.right && top < text.bottom && bottom > text.top;
+    }).length`);
+    expect([path, covered]).toEqual([path, 0]);
+  }
 });
 
 describe('the reference', () => {

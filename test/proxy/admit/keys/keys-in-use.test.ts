@@ -29,15 +29,12 @@ beforeEach(() => {
   const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
   keys.replace([{ ...entry, window }]);
   api = new Api({
-    current: () => undefined,
-    replaced: () => [],
     keys,
     addresses: new AddressLimits(GUESSES),
     limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
-    maintenance: () => 0,
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,

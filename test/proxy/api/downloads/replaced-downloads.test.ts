@@ -4,52 +4,39 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { MINISEARCH } from '#lib/format/layout.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  pointCurrentTo,
-} from '#lib/generations/generations.ts';
+import { generationDir, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
 import { prune } from '#lib/generations/prune.ts';
-import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { change } from '#test/support/databases.ts';
 import type { Texts } from '#test/support/processes.ts';
-import { generate, NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 import { openSocket } from '#test/support/servers/sockets.ts';
-import { fitManifest, newSnapshots } from '#test/support/wholeness.ts';
+import { fitManifest, makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 
 const ARCHIVE = '/snapshot/archive';
 const key = testKey(1);
 
 /** A proxy that serves a first generation, whose archive is more than the kernel takes for a slow reader. */
 async function start(environment: Texts = {}) {
-  const url = await makeSampleSqlite();
+  const database = await makeChanging();
   const dir = newSnapshots();
-  await generate(url, dir);
+  const id = await database.publish(dir);
   writeKeys(dir, [key]);
-  const id = currentId(dir) as string;
   writeFileSync(path.join(generationDir(dir, id), MINISEARCH), Buffer.alloc(24 * 1024 * 1024, id));
   pointCurrentTo(dir, fitManifest(dir, id));
   const proxy = await startProxy(dir, environment, NEVER);
   const whole = await proxy.get(ARCHIVE, key.key);
-  let publications = 0;
   return {
     proxy,
     whole,
     etag: whole.headers.etag as string,
     /** Publishes another generation, and removes all others from the disk. */
     async publish(): Promise<string> {
-      await change(
-        url,
-        `UPDATE games SET developer = 'Publication ${++publications}' WHERE id = (SELECT MIN(id) FROM games)`,
-      );
-      await generate(url, dir);
+      const current = await database.publish(dir);
       // The database has no keys, so the run has exported none.
       writeKeys(dir, [key]);
       await prune(dir, 1);
       expect(idsOnDisk(dir)).toHaveLength(1);
       await proxy.refresh();
-      return currentId(dir) as string;
+      return current;
     },
   };
 }

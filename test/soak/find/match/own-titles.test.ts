@@ -3,20 +3,17 @@
  * has it, and in the seeded one otherwise; a tag at the end of the name changes nothing.
  */
 import { expect, test } from 'vitest';
-import { seededCatalogue } from '#test/catalogue/seeded.ts';
-import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
-import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
+import { printFigure } from '#test/soak/rounds.ts';
+import { wholeCatalogue } from '#test/soak/support/whole-catalogue.ts';
 import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 
 /** The seeded catalogue has titles that no file has, such as those of dots and brackets only. */
 const SHARE = { real: 0.999, seeded: 0.99 };
 const key = { ...testKey(1), limit: 1_000_000 };
 
-const real = IS_FULL ? sharedCatalogue() : undefined;
-const kind = real === undefined ? 'seeded' : 'real';
 // Of 150,000 seeded games, more than four have the same title.
-const catalogue = real ?? seededCatalogue({ games: 10_000, seed: 1 });
+const { catalogue, kind } = wholeCatalogue({ full: 10_000, quick: 10_000 });
 const proxy = await startProxy(await makeSnapshots(catalogue, [key]), {}, NEVER);
 
 interface Item {

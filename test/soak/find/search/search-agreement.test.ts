@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
-import { send, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { startProxy, testKey } from '#test/support/product.ts';
 import { makeReferenceSearch } from './reference/search.ts';
 import { searchCatalogue } from './search-catalogue.ts';
 import { type PagedQuery, randomQueries } from './search-queries.ts';
@@ -18,9 +18,7 @@ const key = testKey(1);
 
 const reference = makeReferenceSearch(made.catalogue, made.platforms);
 const queries = randomQueries(QUERIES, SEED, reference.games, made);
-const snapshotsDir = await makeSnapshots(made.catalogue);
-writeKeys(snapshotsDir, [key]);
-const proxy = await startProxy(snapshotsDir);
+const proxy = await startProxy(await makeSnapshots(made.catalogue, [key]));
 
 interface Answer {
   readonly step: string | undefined;
@@ -33,9 +31,7 @@ async function ask(query: PagedQuery): Promise<Answer> {
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, value);
   }
-  const { status, headers, json } = await send(`${proxy.url}/api/v1/search?${parameters}`, {
-    headers: { 'x-api-key': key.key },
-  });
+  const { status, headers, json } = await proxy.get(`/search?${parameters}`, key.key);
   expect(status, JSON.stringify(query)).toBe(200);
   const ids = json.data.map(({ id }: { id: number }) => String(id));
   return { step: headers['x-search-match'], total: json.total, ids };

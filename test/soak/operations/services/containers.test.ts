@@ -7,11 +7,10 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fillDatabase } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
 import { until } from '#test/soak/support/until.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { startTied } from '#test/support/processes.ts';
 import { finish, makeFolder, ROOT, send } from '#test/support/product.ts';
 import { freePort } from '#test/support/servers/ports.ts';
@@ -119,8 +118,7 @@ describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
     const size = await podman.get("podman image inspect --format '{{.Size}}' cover-catalogue");
     printFigure('containers', `the image has ${Math.round(Number(size) / 1e6)} MB`);
 
-    const url = await makeDatabase('mysql');
-    await fillDatabase(url, sampleCatalogue());
+    const url = await makeLoaded('mysql', sampleCatalogue());
 
     folder = path.join(makeFolder(), 'covers');
     const install = commandsFrom('install -d -m 700').replaceAll('/srv/cover-catalogue', folder);

@@ -6,10 +6,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fillDatabase } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
 import { until } from '#test/soak/support/until.ts';
-import { makeDatabase } from '#test/support/databases.ts';
 import { startTied, type TiedServer } from '#test/support/processes.ts';
 import {
   type Finished,
@@ -106,8 +105,7 @@ describe.skipIf(!canBoot())('the services', () => {
   let ports: { api: number; second: number; account: number; replicaAdmin: number };
 
   beforeAll(async () => {
-    const url = await makeDatabase('mysql');
-    await fillDatabase(url, sampleCatalogue());
+    const url = await makeLoaded('mysql', sampleCatalogue());
     const [api, admin, second, secondAdmin, account, scheduleAdmin, accountAdmin, replicaAdmin] =
       await Promise.all(Array.from({ length: 8 }, freePort));
     ports = { api, second, account, replicaAdmin } as typeof ports;

@@ -77,7 +77,7 @@ test.each(['#sort', '#q', '.site-name'])(
   },
 );
 
-describe('no part is too wide and axe-core finds nothing', () => {
+describe('no part is too wide, no image is broken, and axe-core finds nothing', () => {
   const { platform, slug, cover } = HOSTILE;
   const pages: [name: string, path: string][] = [
     ['explore-search', '/explore?q=final+fantasy&region=Japan'],
@@ -94,6 +94,11 @@ describe('no part is too wide and axe-core finds nothing', () => {
     const page = await explorer.open();
     await page.goto(explorer.url + path);
     await scrollThrough(page);
+    const widths = (await page.evaluate(
+      '[...document.images].map((i) => i.naturalWidth)',
+    )) as number[];
+    expect(widths.length).toBeGreaterThan(0);
+    expect(widths).not.toContain(0);
     await look(page, name);
     explorer.expectQuiet();
   });

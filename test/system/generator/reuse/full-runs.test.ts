@@ -61,7 +61,7 @@ test.each<[string, unknown, (dir: string, database: Database) => unknown, Partia
   ['a table was altered', OTHER, (_, { run }) => run('ALTER TABLE games ADD COLUMN note TEXT')],
   [
     'the settings have changed',
-    'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
+    'the last run had another SITE_URL or SITE_LANGUAGE or FILES_URL',
     () => {},
     { settings: { site_url: 'https://x.example', site_language: 'de', files_url: 'https://y' } },
   ],

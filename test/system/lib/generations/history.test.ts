@@ -45,7 +45,7 @@ test('each kind of change is listed, in the order of kind and id', async () => {
     "INSERT INTO platforms VALUES (4, 'new', 'New')",
   );
   expect(await changesSince(dir, id)).toEqual([]);
-  expect(await changesSince(dir, first)).toEqual([
+  const listed = [
     '+ /platforms/new',
     '~ /platforms/virtual-boy',
     '+ /games/snes/axelay',
@@ -58,7 +58,12 @@ test('each kind of change is listed, in the order of kind and id', async () => {
     '+ /games/virtual-boy/c-plus-plus-quest',
     '+ /covers/504',
     '- /covers/506',
-  ]);
+  ];
+  expect(await changesSince(dir, first)).toEqual(listed);
+  // What has not changed again is listed as before.
+  await publish("UPDATE games SET description = 'Stone age' WHERE id = 16");
+  const again = listed.toSpliced(7, 0, '~ /games/snes/joe-and-mac');
+  expect(await changesSince(dir, first)).toEqual(again);
 });
 
 test('a record that was removed and came back has changed since it was there, and is new since it was not', async () => {

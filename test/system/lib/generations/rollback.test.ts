@@ -6,6 +6,7 @@
 import { readdirSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { HISTORY_FILES, MANIFEST } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
 import { removeHold } from '#lib/generations/hold.ts';
@@ -20,7 +21,7 @@ const sequenceIn = (dir: string, id: string) => readManifest(generationDir(dir, 
 const rollback = (dir: string, ...args: string[]) => runSnapshots(dir, 'rollback', ...args);
 
 describe('a rollback', async () => {
-  const origin = await startApi();
+  const origin = await startApi(sampleCatalogue());
   const [recent] = (await origin.proxy.get('/covers/recent', origin.key)).json.data;
   const cover: number = recent.id;
   const game = `/games/${recent.game.platform.slug}/${recent.game.slug}`;
@@ -137,7 +138,7 @@ describe('a rollback', async () => {
 });
 
 test('what would come back is counted; if that is not known, the operator must agree', async () => {
-  const { database, snapshotsDir: dir } = await makePublished();
+  const { database, snapshotsDir: dir } = await makePublished(sampleCatalogue());
   const older = currentOf(dir);
   const some = "SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25";
   const newer = await database.publish(

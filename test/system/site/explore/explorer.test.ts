@@ -57,7 +57,7 @@ describe('a page', () => {
   test.each([
     [
       '/explore?q=zelda',
-      '/search?q=zelda&sort=relevance&include=cover&facets=platform,region,type,genre&per_page=30',
+      '/search?q=zelda&sort=relevance&include=cover,covers&facets=platform,region,type,genre&per_page=30',
     ],
     ['/explore/snes/chrono-trigger', '/games/snes/chrono-trigger?include=covers'],
     ['/explore/snes/chrono-trigger/50001', '/covers/50001'],

@@ -4,7 +4,8 @@
  * values of columns continue the numbering of the earlier run.
  */
 
-import { filterNamesOf, forEachFilter } from '../../find/search/value-filters.ts';
+import { type FilterOf, filterNamesOf, forEachFilter } from '../../find/search/value-filters.ts';
+import { findUnchanged } from '../../find/write.ts';
 import type { Column } from '../../lib/columns/columns.ts';
 import {
   columnOf,
@@ -19,27 +20,88 @@ import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { NONE, type None } from '../../lib/columns/numbers.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
-import type { Covers, Games, Items, Rows, Values } from '../rows/catalogue.ts';
-import { rowOf } from '../rows/catalogue.ts';
+import {
+  MATCH_INDEX,
+  MINISEARCH,
+  PATH_INDEX,
+  TITLE_INDEX,
+  WORD_INDEX,
+} from '../../lib/format/layout.ts';
+import type {
+  Catalogue,
+  CoverItem,
+  CoverNumber,
+  CoverRow,
+  Covers,
+  GameItem,
+  GameRow,
+  Games,
+  Items,
+  KeptColumns,
+  Platform,
+  Rows,
+} from '../rows/catalogue.ts';
+import { NUMBER_COLUMNS, rowOf } from '../rows/catalogue.ts';
 import type { Ids } from '../rows/ids.ts';
-import type { CoverItem, CoverNumber, GameItem } from '../rows/numbers.ts';
-import { slugOf, titleOf } from '../rows/records.ts';
+import { RecordWriter, slugOf, titleOf } from '../rows/records.ts';
 import type { KeptColumn, KeptValues } from './earlier-run.ts';
-import type { StoredNumbers } from './find-stored.ts';
+import { findStored, type StoredNumbers } from './find-stored.ts';
+import type { Plan, PlanOptions } from './plan.ts';
 import type { StoredGeneration } from './stored-generation.ts';
 
-type Numbers = StoredColumn | Float64Array;
+/**
+ * @returns undefined if the run would write the files of the earlier generation again
+ * @throws Error if all rows must be read
+ */
+export function joinCatalogue(
+  { stored, forNext }: Pick<Plan, 'stored' | 'forNext'>,
+  rows: Rows,
+  platforms: readonly Platform[],
+  { earlier, report, settings }: PlanOptions,
+): Catalogue | undefined {
+  if (stored !== undefined && report.blocks() === undefined)
+    throw new Error('the fault of a row depends on all rows');
+  const hasSameTitles = forNext.titles === earlier?.titles;
+  const hasSameTables = hasSameTitles && forNext.externalIds === earlier?.externalIds;
+  const records = new RecordWriter(settings, platforms, rows);
+  const found = findStored(stored, rows, records);
+  if (found.areAll && hasSameTables && report.total() === earlier?.manifest.counts.left_out)
+    return undefined;
+  const { games, covers } = joinItems(stored, rows, found);
+  const { titles, externalIds } = rows;
+  const sameFiles = findSameFiles(games, hasSameTitles, hasSameTables);
+  return {
+    ...{ settings, platforms, games, covers, titles, externalIds, records },
+    ...{ source: stored, sameFiles, hasSameTitles },
+  };
+}
+
+/** The files, without packs, that depend only on ids, paths and titles of games, and on the optional tables. */
+function findSameFiles(
+  { byId, inOrder, firstRow }: Games,
+  hasSameTitles: boolean,
+  hasSameTables: boolean,
+): ReadonlySet<string> {
+  const haveSameNames = inOrder.length === byId.length && inOrder.length === firstRow;
+  const sameFiles = new Set(haveSameNames ? [PATH_INDEX] : []);
+  const titles = haveSameNames && hasSameTitles;
+  if (titles) sameFiles.add(TITLE_INDEX);
+  const unchanged = findUnchanged({ titles, otherIds: hasSameTables });
+  if (unchanged.words) for (const name of [WORD_INDEX, MINISEARCH]) sameFiles.add(name);
+  if (unchanged.match) sameFiles.add(MATCH_INDEX);
+  return sameFiles;
+}
+
 const NOTHING = new Uint32Array(0);
 const NO_IDS: IdColumns = { idHigh: NOTHING, idLow: NOTHING, numberOfId: NOTHING };
-export function joinItems(
+
+function joinItems(
   stored: StoredGeneration | undefined,
   rows: Rows,
   found: StoredNumbers,
 ): { readonly games: Games; readonly covers: Covers } {
   const { platforms = [], games = NO_IDS, covers = NO_IDS } = stored?.index ?? {};
-  const keptColumn = (name: KeptColumn) =>
-    stored === undefined ? NOTHING : stored.run.columns[name];
-  const approvedAt = keptColumn('approvedAt');
+  const kept = stored?.run.columns;
   const isKept = stored?.isKept ?? NOTHING;
   const platformOf = new Uint32Array(isKept.length).fill(NONE);
   for (const [platform, { firstGame, games }] of platforms.entries())
@@ -59,16 +121,11 @@ export function joinItems(
   const keptGames = gameOf.map((game) => (isKept[game] === 1 ? game : NONE));
   const read = numbersOf(rows.covers.game).map((row) => (row === NONE ? NONE : firstRow + row));
   const game: Covers['game'] = append(keptGames, columnOf(read));
-  const times = new Float64Array(approvedAt.buffer, approvedAt.byteOffset, keptGames.length);
   return {
     games: {
       ...gameItems,
       platform,
-      year: append(keptColumn('year'), rows.games.year, Int32Array),
-      values: forEachFilter(
-        (name) => appendValues(keptColumn(name), rows.games.values[name]),
-        filterNamesOf('game'),
-      ),
+      ...joinKept<'game', GameItem, GameRow>('game', kept, rows.games),
       sameNamed,
       inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
       slug: (item) =>
@@ -83,12 +140,7 @@ export function joinItems(
     covers: {
       ...joinRecords(covers, keptGames, rows.covers.ids, game, found.covers),
       game,
-      values: forEachFilter(
-        (name) => appendValues(keptColumn(name), rows.covers.values[name]),
-        filterNamesOf('cover'),
-      ),
-      approvedAt: append(times, rows.covers.approvedAt, Float64Array),
-      files: append(keptColumn('files'), rows.covers.files),
+      ...joinKept<'cover', CoverItem, CoverRow>('cover', kept, rows.covers),
     },
   };
 }
@@ -129,9 +181,9 @@ function keptOf(parents: Uint32Array): Uint32Array {
 
 /** The numbers of stored records, and after them those of rows. */
 function append<Item extends number, Row extends number, To extends number>(
-  stored: Numbers,
+  stored: StoredColumn,
   rows: Column<Row, To>,
-  Type: new (length: number) => Numbers = Uint32Array,
+  Type: new (length: number) => StoredColumn = Uint32Array,
 ): Column<Item, To> {
   const ofRows = numbersOf(rows);
   if (stored.length === 0) return columnOf(ofRows);
@@ -141,15 +193,53 @@ function append<Item extends number, Row extends number, To extends number>(
   return columnOf(joined);
 }
 
-function appendValues<Item extends number, Row extends number>(
-  stored: StoredColumn,
-  { texts, column }: Values<Row>,
-): Values<Item> {
-  return { texts, column: append(stored, column) };
+type Owner = 'game' | 'cover';
+type NumberColumn<Of extends Owner> = keyof (typeof NUMBER_COLUMNS)[Of] & KeptColumn;
+const numberColumnsOf = <Of extends Owner>(owner: Of) =>
+  Object.entries(NUMBER_COLUMNS[owner]) as [
+    NumberColumn<Of>,
+    new (length: number) => StoredColumn,
+  ][];
+
+/** The kept columns of games, or of covers: what is stored of them, and after it what was read. */
+function joinKept<Of extends Owner, Item extends number, Row extends number>(
+  owner: Of,
+  stored: KeptValues['columns'] | undefined,
+  rows: KeptColumns<Of, Row>,
+): KeptColumns<Of, Item> {
+  const columns = numberColumnsOf(owner).map(([name, Type]) => [
+    name,
+    append(stored?.[name] ?? NOTHING, rows[name], Type),
+  ]);
+  const values = forEachFilter<unknown, FilterOf<Of>>((name) => {
+    const { texts, column } = rows.values[name];
+    return { texts, column: append(stored?.[name] ?? NOTHING, column) };
+  }, filterNamesOf(owner));
+  return { ...Object.fromEntries(columns), values };
+}
+
+/** The kept columns of games, or of covers, by their numbers. */
+function keepColumns<Of extends Owner, From extends number, Item extends number>(
+  owner: Of,
+  items: KeptColumns<Of, Item>,
+  itemOf: Column<From, Item>,
+) {
+  const columns = numberColumnsOf(owner).map(([name, Type]) => {
+    const [column, kept] = [numbersOf(items[name]), new Type(itemOf.length)];
+    itemOf.forEach((item, number) => {
+      kept[number] = column[item];
+    });
+    return [name, kept];
+  });
+  const values = forEachFilter<StoredColumn, FilterOf<Of>>(
+    (name) => narrow(through(itemOf, items.values[name].column)),
+    filterNamesOf(owner),
+  );
+  return { ...Object.fromEntries(columns), ...values };
 }
 
 /** A catalogue, and its items in the order of publication. */
-export interface NumberedCatalogue {
+interface NumberedItems {
   readonly games: Games;
   readonly covers: Covers;
   readonly numbering: {
@@ -159,22 +249,12 @@ export interface NumberedCatalogue {
 }
 
 /** What only the catalogue says of its games and covers, by their numbers, for the next run. */
-export function valuesOf({ games, covers, numbering }: NumberedCatalogue): KeptValues {
-  const { itemOfGame, itemOfCover } = numbering;
-  const ofGames = (column: Column<GameItem, number>) => narrow(through(itemOfGame, column));
-  const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
-  const times = new Float64Array(itemOfCover.length);
-  itemOfCover.forEach((cover, number) => {
-    times[number] = covers.approvedAt[cover];
-  });
+export function keptValuesOf({ games, covers, numbering }: NumberedItems): KeptValues {
   return {
     values: forEachFilter((name) => ({ ...games.values, ...covers.values })[name].texts),
     columns: {
-      ...forEachFilter((name) => ofGames(games.values[name].column), filterNamesOf('game')),
-      ...forEachFilter((name) => ofCovers(covers.values[name].column), filterNamesOf('cover')),
-      year: new Int32Array(numbersOf(through(itemOfGame, games.year))),
-      files: ofCovers(covers.files),
-      approvedAt: new Uint32Array(times.buffer),
+      ...keepColumns('game', games, numbering.itemOfGame),
+      ...keepColumns('cover', covers, numbering.itemOfCover),
     },
   };
 }

@@ -1,4 +1,7 @@
-/** Times as seconds since 1970, in UTC. */
+/**
+ * Single values of rows: times as seconds since 1970 in UTC, the JSON of texts, and the order of texts. What a
+ * generation contains is in these forms, whatever the database returns.
+ */
 
 /** The forms in which databases return times: "YYYY-MM-DD HH:MM:SS", or those of ISO 8601 in UTC. */
 export const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
@@ -18,4 +21,19 @@ export function readTime(text: string): number {
 export function encodeTime(seconds: number): string | null {
   if (Number.isNaN(seconds)) return null;
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+/** The JSON of a text or null. */
+export function encodeText(value: string | null): string {
+  return value === null ? 'null' : JSON.stringify(value.toWellFormed());
+}
+
+/** A collator for title order. The locale "en" has no rules of its own: this is the root collation with options. */
+export function makeCollator(): Intl.Collator {
+  return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
+}
+
+/** Compares two texts by their UTF-16 code units. */
+export function compareUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
