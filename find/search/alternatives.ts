@@ -75,12 +75,15 @@ export class AlternativeFinder {
   ofJoined(words: readonly string[], { isLast }: WordPosition): Alternative[] {
     const joined = words.join('');
     if (isNumeral(joined)) return [];
-    // The words, or words that equal them, written as one.
-    const texts = words.reduce(
-      (before, word, at) =>
-        before.flatMap((text) => equalWords(word, at > 0).map((equal) => text + equal)),
-      [''],
-    );
+    // The words, or words that equal them, written as one. A text with which no word of a title begins is left out
+    // at once: three words with three long vowels each have 512 texts.
+    let texts = [''];
+    for (const [at, word] of words.entries()) {
+      const equals = equalWords(word, at > 0);
+      texts = texts
+        .flatMap((text) => equals.map((equal) => text + equal))
+        .filter((text) => this.rangesOfPrefixes([text]).length > 0);
+    }
     const numbers = this.numbersOf(texts.filter((text) => !isNumeral(text)));
     return this.ofOne(words.length, numbers, isLast ? this.rangesOfPrefixes([joined]) : []);
   }
