@@ -21,7 +21,7 @@ const CHANGES = ['INSERT', 'UPDATE', 'DELETE'];
 export const grants: Check = {
   name: 'grants',
   programs: ['schedule', 'account'],
-  fix: 'Run as an administrator: SHOW GRANTS FOR the user of DATABASE_URL; then grant what README.md and operations/keys.md list.',
+  fix: 'Run as an administrator: SHOW GRANTS FOR the user of DATABASE_URL; then grant what operations/from-your-site.md and operations/keys.md list.',
   async run(context, { ok, warn, error }) {
     const { programs } = context;
     const database = requireDatabase(context);
@@ -89,7 +89,7 @@ export const grants: Check = {
       isSound = false;
       warn(
         `${user} has ${allowed.join(', ')} on ${table}, which no program needs: a mistake or an attacker could change the catalogue.`,
-        `Run as an administrator: REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}; then grant what README.md and operations/keys.md list.`,
+        `Run as an administrator: REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}; then grant what operations/from-your-site.md and operations/keys.md list.`,
       );
     }
     if (isSound) ok(`${user} has the rights that it needs, and none to change the catalogue.`);
