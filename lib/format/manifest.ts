@@ -145,8 +145,11 @@ export function makeManifest(
   };
 }
 
+/** A time so far ahead was written by a clock that was wrong. */
+const MOST_AHEAD_MS = 24 * 60 * 60_000;
+
 /**
- * A file with other bytes always gets a later time, even if the clock goes back or two generations share a second:
+ * A file with other bytes gets a later time, even if the clock goes back a little or two generations share a second:
  * mirrors compare sizes and times.
  */
 function dateFiles(
@@ -158,7 +161,8 @@ function dateFiles(
   return files.map((file) => {
     const old = known.get(file.path);
     if (old?.sha256 === file.sha256) return { ...file, changed_at: old.changed_at };
-    const time = old === undefined ? now : Math.max(now, Date.parse(old.changed_at) + 1000);
+    const later = old === undefined ? now : Date.parse(old.changed_at) + 1000;
+    const time = later > now + MOST_AHEAD_MS ? now : Math.max(now, later);
     return { ...file, changed_at: `${new Date(time).toISOString().slice(0, 19)}Z` };
   });
 }

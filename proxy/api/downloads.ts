@@ -41,9 +41,10 @@ export function makeDownload(
   const gzipEtag = `"${download.etag}-gzip"`;
   let shared = `X-Snapshot: ${download.stored.manifest.id}\r\n${CACHING}`;
   if (changedAt !== '') shared += `Last-Modified: ${new Date(changedAt).toUTCString()}\r\n`;
-  // RFC 9110, section 13.1.3: with If-None-Match, the time does not count.
+  // RFC 9110, section 13.1.3: with If-None-Match, the time does not count. Nor does one that is still to come: it is
+  // from a clock that was wrong, so it says nothing about later bytes.
   const since = ifNoneMatch === undefined ? (HTTP_DATE.exec(ifModifiedSince ?? '')?.[0] ?? '') : '';
-  const isOld = Date.parse(changedAt) <= Date.parse(since);
+  const isOld = Date.parse(changedAt) <= Date.parse(since) && Date.parse(since) <= Date.now();
   const known = isOld
     ? etag
     : [etag, gzipEtag].find((each) => ifNoneMatch && matchesEtag(ifNoneMatch, each));

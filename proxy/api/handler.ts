@@ -181,7 +181,8 @@ export class Api {
       if ('stored' in found) {
         const download = this.resume(reply) ?? found;
         this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
-      } else if ('next' in found) void this.answerInTurns(reply, find as FindInSteps, keep);
+      } else if ('next' in found)
+        void this.answerInTurns(reply, found.count, find as FindInSteps, keep);
       else {
         this.sendResource(reply, found);
         keep({ resource: found, snapshot: current.id });
@@ -194,6 +195,7 @@ export class Api {
   /** Sends what is found in turns. What was found of a generation that is replaced meanwhile is found again. */
   private async answerInTurns(
     reply: Reply,
+    count: number,
     find: FindInSteps,
     keep: (found: FoundResource) => void,
   ): Promise<void> {
@@ -211,7 +213,7 @@ export class Api {
       }
     }
     try {
-      const found = await this.takeTurns({ key: reply.key?.id, socket }, steps);
+      const found = await this.takeTurns({ key: reply.key?.id, socket }, count, steps);
       if (found === undefined) this.send(reply, tryLater(ERRORS.manyWaiting, reply.quota));
       else if (head.snapshot !== undefined && head.snapshot !== found.snapshot) {
         this.send(reply, ERRORS.snapshotChanged);

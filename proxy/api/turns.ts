@@ -6,8 +6,8 @@
 import type { KeyRecord } from '../admit/keys/key-table.ts';
 import type { ApiRequest } from '../http/request.ts';
 
-/** How much of the work of a key may wait. */
-const MOST_WAITING = 256;
+/** How many steps of a key may wait: they take about a second, and a server in front waits ten. */
+const MOST_WAITING = 512;
 
 /**
  * No step begins after this. The longest one takes 7 ms, and most take 0.1: with one step a turn, a search would
@@ -22,6 +22,8 @@ interface Requester {
 }
 
 interface Work<Result> extends PromiseWithResolvers<Result | undefined> {
+  /** How many steps it has. */
+  readonly count: number;
   readonly socket: Requester['socket'];
   readonly begin: () => Iterator<void, Result>;
   /** Undefined before its first step. */
@@ -66,18 +68,21 @@ export function makeTurns<Result>(now: () => number) {
       queues.push({ key, works: [work] });
       return;
     }
-    if (queue.works.length >= MOST_WAITING) queue.works = queue.works.filter(isWanted);
-    if (queue.works.length < MOST_WAITING) queue.works.push(work);
-    else work.resolve(undefined);
+    const isFull = () => stepsOf(queue.works) + work.count > MOST_WAITING;
+    if (isFull()) queue.works = queue.works.filter(isWanted);
+    if (isFull()) work.resolve(undefined);
+    else queue.works.push(work);
   }
 
   /**
+   * @param count how many steps it has
    * @param begin called at the first step
    * @returns the result, or a promise if it must wait for another turn; undefined if too much work of the key is
    * waiting, or the client has left
    */
   return (
     { key, socket }: Requester,
+    count: number,
     begin: () => Iterator<void, Result>,
   ): Result | Promise<Result | undefined> => {
     const isWaiting = isOver() || queues.some((each) => each.key === key);
@@ -89,9 +94,13 @@ export function makeTurns<Result>(now: () => number) {
       if (done) return value;
     }
     const resolvers = Promise.withResolvers<Result | undefined>();
-    add(key, { socket, begin, steps, ...resolvers });
+    add(key, { socket, count, begin, steps, ...resolvers });
     return resolvers.promise;
   };
+}
+
+function stepsOf(works: readonly { readonly count: number }[]): number {
+  return works.reduce((sum, { count }) => sum + count, 0);
 }
 
 function isWanted<Result>({ socket, resolve }: Work<Result>): boolean {

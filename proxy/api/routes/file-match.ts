@@ -17,7 +17,7 @@ import {
   ParameterError,
   shownParameter,
 } from '../parameters.ts';
-import { makeJsonResource, makeRoute } from './route.ts';
+import { inSteps, makeJsonResource, makeRoute } from './route.ts';
 
 export const fileMatchRoute = makeRoute(
   'match',
@@ -25,7 +25,8 @@ export const fileMatchRoute = makeRoute(
   (parameters) => {
     const request = matchOf(parameters);
     const include = includeOf(parameters);
-    return function* (generation) {
+    const { names, ids } = request;
+    function* steps(generation: Generation) {
       const members = include && resolveInclude(generation, include);
       const named = request.platforms.flatMap((text) => findPlatform(generation, text));
       const platforms = [...new Set(named)];
@@ -34,7 +35,8 @@ export const fileMatchRoute = makeRoute(
       const items = yield* matchAll(matcher, request);
       const body = matchBody(generation, items, members);
       return makeJsonResource(body, generation.id);
-    };
+    }
+    return (generation) => inSteps((ids ?? names).length, steps(generation));
   },
 );
 

@@ -5,7 +5,7 @@ import type { Generation } from '../../snapshot/generation.ts';
 import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import { facetsOf, PAGING_NAMES, pagingOf, SEARCH_NAMES, searchOf } from '../parameters.ts';
-import { makeJsonResource, makeRoute, type PageLinks, type Route } from './route.ts';
+import { inSteps, makeJsonResource, makeRoute, type PageLinks, type Route } from './route.ts';
 
 export const SEARCH_PARAMETERS = [...SEARCH_NAMES, ...PAGING_NAMES, ...INCLUDE_NAMES];
 
@@ -15,8 +15,8 @@ export function searchRoute(pageLinks: PageLinks): Route {
     const query = searchOf(parameters);
     const include = includeOf(parameters);
     const facets = facetsOf(parameters);
-    // The only step: the words of a query are few, and so are the lists that each of them has.
-    return function* (generation) {
+    // The words of a query are few, and so are the lists that each of them has.
+    function* steps(generation: Generation) {
       const members = include && resolveInclude(generation, include);
       const found = generation.search.find(query, (page - 1) * perPage, perPage);
       const { total, ranks, step } = found;
@@ -27,10 +27,12 @@ export function searchRoute(pageLinks: PageLinks): Route {
         members,
       );
       const numbers = { page, perPage, total };
+      if (facets.length > 0) yield;
       const body = pageBody(games, numbers, facetsJson(generation, query, facets));
       const link = pageLinks('/search', parameters, numbers);
       return makeJsonResource(body, generation.id, link, step);
-    };
+    }
+    return (generation) => inSteps(facets.length > 0 ? 2 : 1, steps(generation));
   });
 }
 

@@ -59,6 +59,17 @@ test('a file keeps its time while its bytes are the same, and other bytes get a 
   );
 });
 
+test('a file whose time is years ahead, from a clock that was wrong, gets a time of now', () => {
+  const years = 10 * 365 * 24 * 60 * 60_000;
+  const ahead = makeManifest(content, 7, [], NOW + years).files;
+  const other = {
+    ...content,
+    files: content.files.map((file) => ({ ...file, sha256: 'f'.repeat(64) })),
+  };
+  for (const { changed_at } of makeManifest(other, 8, ahead, NOW).files)
+    expect(Date.parse(changed_at)).toBe(NOW);
+});
+
 test('the hash depends on everything but the sequence, and the id contains its beginning', () => {
   const hash = contentHash(content);
   expect(manifest.id).toBe(`000007-${hash.slice(0, 12)}`);

@@ -18,7 +18,7 @@ function start(milliseconds = TURN_MS) {
       }
       return name;
     }
-    return { socket, result: takeTurns({ key: key as number, socket }, work) };
+    return { socket, result: takeTurns({ key: key as number, socket }, count, work) };
   };
   return { take, steps };
 }
@@ -72,13 +72,16 @@ test('work whose client leaves is given up, or not begun', async () => {
   expect(steps).toEqual(['a1', 'c1']);
 });
 
-test('a bounded number of works of a key waits, and clients that have left do not count', async () => {
+test('a bounded number of steps of a key waits, and clients that have left do not count', async () => {
   const { take } = start();
   take('a', 2);
-  const waiting = Array.from({ length: 255 }, () => take('b', 1, 'a'));
-  expect(await take('c', 1, 'a').result).toBe(undefined);
-  waiting[0].socket.destroyed = true;
-  expect(await take('d', 1, 'a').result).toBe('d');
+  const lists = Array.from({ length: 10 }, () => take('b', 50, 'a'));
+  for (let single = 0; single < 10; single++) take('c', 1, 'a');
+  expect(await take('d', 1, 'a').result).toBe(undefined);
+  expect(await take('e', 50, 'a').result).toBe(undefined);
+  expect(await take('f', 1, 'other').result).toBe('f');
+  lists[0].socket.destroyed = true;
+  expect(await take('g', 50, 'a').result).toBe('g');
 });
 
 test('work that fails ends, and the next one is done', async () => {
@@ -87,11 +90,11 @@ test('work that fails ends, and the next one is done', async () => {
     yield;
     return 'done';
   }
-  const first = takeTurns({ key: 1 }, twoSteps);
-  const failed = takeTurns({ key: 1 }, () => {
+  const first = takeTurns({ key: 1 }, 2, twoSteps);
+  const failed = takeTurns({ key: 1 }, 1, () => {
     throw new Error('broken');
   });
-  const last = takeTurns({ key: 1 }, twoSteps);
+  const last = takeTurns({ key: 1 }, 2, twoSteps);
   await expect(failed).rejects.toThrow('broken');
   expect(await Promise.all([first, last])).toEqual(['done', 'done']);
 });
