@@ -64,10 +64,7 @@ const JAPANESE_COUNTS = list(
 /** Further words, or two that follow each other, that count as another word. */
 const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
   ['grand prix', 'gp'],
-  ['dungeons dragons', 'dd'],
   ['formula 1', 'f1'],
-  ['formula one', 'f1'],
-  ['nippon', 'nihon'],
   ['champ', 'championship'],
   ['special edition', 'se'],
   ['sp', 'special'],
@@ -111,7 +108,6 @@ for (const [words, short] of SHORT_FORMS) SHORT.set(words, short);
 const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').slice(0, -1)));
 
 const YEAR = /^(?:19|20)(\d\d)$/;
-const HAS_DIGIT = /\d/;
 const DIGITS = /\d+/g;
 const VARIED = /o[ou]|uu|m[bp]/;
 
@@ -245,7 +241,7 @@ function specialWords(words: readonly string[]): string[] {
     const ofTwo = FIRST_OF_TWO.has(word) ? SHORT.get(`${word} ${words[at + 1]}`) : undefined;
     if (ofTwo !== undefined) at++;
     word = ofTwo ?? SHORT.get(word) ?? word;
-    found.push(HAS_DIGIT.test(word) ? word.replace(DIGITS, looseNumber) : word);
+    found.push(word.replace(DIGITS, looseNumber));
   }
   return found.length > 0 ? found : words.slice(start);
 }

@@ -50,7 +50,6 @@ test.each([
   ['Second Samurai, The', 'Second Samurai'],
   ['Nintendogs plus Cats', 'Nintendogs + Cats'],
   ['Super Monaco Grand Prix', 'Super Monaco GP'],
-  ['Formula One 97', 'F1 97'],
   ['7-tsu no Hihou', 'Nanatsu no Hihou'],
   ['Lunar Cats SE 92', 'Lunar Cats - Special Edition 92'],
   ['Magical Drop', 'Magical Drop for WonderSwan'],

@@ -21,7 +21,9 @@ describe('near spellings', () => {
     const search = await searchOf(
       on('nes', 'Tekenen met Ton'),
       ...tekken.map((title) => on('snes', title)),
-      ...['Zeldin', 'Held', ...numbers.slice(0, 8).map((number) => `Held ${number}`)].map((title) => on('snes', title)),
+      ...['Zeldin', 'Held', ...numbers.slice(0, 8).map((number) => `Held ${number}`)].map((title) =>
+        on('snes', title),
+      ),
     );
     const ranked = (q: string, platform = '') => {
       const { step, hits } = search.search({ q, platform, sort: 'relevance' });
