@@ -30,6 +30,8 @@ export interface Match {
 
 /** What is known of games besides the index. */
 export interface GameFacts extends GameTitles {
+  /** Its developer and publisher, as far as they are known. */
+  companies(game: number): readonly string[];
   releaseYear(game: number): number | null;
   /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
   frontRank(game: number): 0 | 1 | 2;
@@ -39,10 +41,12 @@ export const MOST_CANDIDATES = 3;
 /** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
 const TWO_DIGITS = /^\d\d$/;
 
+/** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
 export function findMatches(
   catalogue: TitlesOfPlatforms,
-  { titles, withTags, isHack, isGuess }: NameReading,
+  { titles, withTags, isHack }: NameReading,
   facts: GameFacts,
+  guess?: 'title' | 'part',
 ): Match {
   const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
   const seen = new Map<number, MatchKind>();
@@ -98,25 +102,30 @@ export function findMatches(
       );
     if (budget.isSpent) return result();
     note(inOrder(same, title, facts), 'same');
-    if (same.length === 1) return result(same[0], 'same');
+    if (isOneGame(same, facts)) return result(same[0], 'same');
   }
-  if (seen.size === 0 && !isGuess) {
+  if (seen.size === 0 && guess === undefined) {
     const near = findNear(catalogue, titles.map(wantedBy));
     if (budget.isSpent) return result();
     note(near, 'near');
-    if (near.length === 1) return result(near[0], 'near');
+    if (isOneGame(near, facts)) return result(near[0], 'near');
   }
-  if (seen.size < MOST_CANDIDATES) {
+  if (seen.size < MOST_CANDIDATES && guess !== 'title') {
     const { sure, games } = findParts(
       catalogue,
       titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
-      isGuess,
+      guess !== undefined,
     );
     if (budget.isSpent) return result();
     if (seen.size === 0 && sure !== undefined && !isHack) return result(sure, 'near');
     note(games, 'part');
   }
   return result();
+}
+
+/** Whether there is one game, perhaps on several platforms. */
+export function isOneGame([first, ...others]: readonly number[], { slug }: GameTitles): boolean {
+  return first !== undefined && others.every((other) => slug(other) === slug(first));
 }
 
 function hasBrackets(title: string): boolean {

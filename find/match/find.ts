@@ -13,6 +13,7 @@ import { makeCatalogue, type TitlesOfPlatforms } from './catalogue.ts';
 import {
   findMatches,
   type GameFacts,
+  isOneGame,
   type Match,
   type MatchedGame,
   MOST_CANDIDATES,
@@ -118,13 +119,28 @@ function findBest(
     budget.spend(text.length * COST.letter);
     return readName(text);
   };
-  const find = (reading: NameReading): NameMatch => {
+  const find = (reading: NameReading, guess?: 'title' | 'part'): NameMatch => {
     const games = context.forRegions(reading.regions);
-    const match = findMatches(catalogue, reading, games);
+    const match = findMatches(catalogue, reading, games, guess);
     return { reading, match: withoutFarYear(match, reading.year, games) };
   };
   const hasLetters = (game: number, letters: string) =>
     titlesOf(game).some((title) => wordsOf(title).join('').includes(letters));
+  const facts = context.forRegions([]);
+  const isBy = (game: number, company: string | null) => {
+    const name = ` ${wordsOf(company ?? '').join(' ')}`;
+    return (
+      company === null ||
+      facts.companies(game).some((of) => ` ${wordsOf(of).join(' ')}`.includes(name))
+    );
+  };
+  /** The game that a guess leaves, if it is the only one that has the title. */
+  const onlyGame = ({ found, candidates }: Match): number | undefined => {
+    const others = candidates.filter(({ kind }) => kind !== 'part').map(({ game }) => game);
+    return found !== undefined && isOneGame([found.game, ...others], facts)
+      ? found.game
+      : undefined;
+  };
   let best = find(first);
   let last = best;
   let rest = name;
@@ -140,29 +156,53 @@ function findBest(
     if (found === undefined && last.match.candidates.length > 0) best = last;
   }
   if (best.match.found !== undefined || best.reading.isHack) return best;
-  const { title, regions, disc, serial } = last.reading;
-  for (const guess of guessNames(title, context.namesPlatform)) {
-    if (budget.isSpent) break;
-    const reading = read(guess.name);
-    const other = find({
-      ...reading,
-      regions: [...new Set([...regions, ...guess.regions, ...reading.regions])],
+  const { title, titles, withTags, regions } = last.reading;
+  let shortest: NameReading | undefined;
+  for (const guess of guessNames([...titles, ...withTags], context.namesPlatform)) {
+    const reading: NameReading = {
+      ...last.reading,
+      title: guess.title,
+      titles: [guess.title],
+      withTags: [],
+      regions: [...new Set([...regions, ...guess.regions])],
       year: guess.year ?? first.year,
-      disc: disc ?? reading.disc,
-      serial: serial ?? reading.serial,
-      isGuess: true,
-    });
-    const { found, candidates } = other.match;
-    if (found !== undefined && candidates.every(({ kind }) => kind === 'part')) return other;
-    if (best.match.candidates.length === 0)
-      best = { ...best, match: { ...other.match, found: undefined } };
+    };
+    if (
+      guess.company === null &&
+      lettersIn(guess.title) <= lettersIn((shortest ?? last.reading).title)
+    )
+      shortest = reading;
+    const other = find(reading, 'title');
+    if (budget.isSpent) return best;
+    const game = onlyGame(other.match);
+    if (game !== undefined && isBy(game, guess.company)) return other;
+    if (best.match.candidates.length === 0 && guess.company === null)
+      best = asCandidates(other, best);
   }
   // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
   const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
+  if (shortest !== undefined) {
+    const other = find(shortest, 'part');
+    if (onlyGame(other.match) !== undefined) return other;
+    if (best.match.candidates.length === 0) best = asCandidates(other, best);
+  }
   if (best.match.candidates.length > 0 || unnumbered === title) return best;
-  const { found: other } = find({ ...read(unnumbered), isGuess: true }).match;
+  const { found: other } = find(read(unnumbered), 'part').match;
   const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
   return { ...best, match: { found: undefined, candidates } };
+}
+
+function lettersIn(title: string): number {
+  return title.replace(/[\s_.,-]/g, '').length;
+}
+
+/** A match whose games are all candidates, of a name that was read in another way. */
+function asCandidates(
+  { match: { found, candidates } }: NameMatch,
+  { reading }: NameMatch,
+): NameMatch {
+  const all = found === undefined ? candidates : [found, ...candidates];
+  return { reading, match: { found: undefined, candidates: all.slice(0, MOST_CANDIDATES) } };
 }
 
 /** What is left of a match if the budget was spent before other games were compared. */

@@ -8,7 +8,7 @@ import { LATIN_LETTER, needsSlug } from '../text/variants.ts';
 import { isScriptWithoutSpaces, NOT_ASCII, plainWordsOf, wordsOf } from '../text/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
-export const MATCH_RULES = 3;
+export const MATCH_RULES = 4;
 
 export interface LooseForms {
   /**
@@ -64,11 +64,9 @@ const JAPANESE_COUNTS = list(
 /** Further words, or two that follow each other, that count as another word. */
 const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
   ['grand prix', 'gp'],
-  ['dungeons dragons', 'dd'],
   ['formula 1', 'f1'],
-  ['formula one', 'f1'],
-  ['nippon', 'nihon'],
   ['champ', 'championship'],
+  ['special edition', 'se'],
   ['sp', 'special'],
   ['wo', 'o'],
   ...JAPANESE_COUNTS.map((count, at) => [`${at + 1} tsu`, count] as const),
@@ -80,8 +78,6 @@ const MOVED_ARTICLE = new RegExp(String.raw`,\s(${ARTICLES.join('|')})(?=$|\s*[-
 const SUBTITLE = /\s[-–~]\s|[-:_]\s/;
 /** Hardly any title has more. */
 const MOST_SUBTITLES = 4;
-/** In front of a title: "Time Bokan Series: Bokan Densetsu", "Simple 1500 Series Vol. 30 - The Basket". */
-const SERIES = /^.{1,60}?\bseries(?:\s+vol(?:ume|\.)?\s*\d+)?\s*[-:]\s+(?=\S)/i;
 const NUMBER = /^\d+$/;
 /** Arcade games have the titles of several countries: "Art of Fighting / Ryuuko no Ken". */
 const BETWEEN_TITLES = ' / ';
@@ -112,6 +108,7 @@ for (const [words, short] of SHORT_FORMS) SHORT.set(words, short);
 const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').slice(0, -1)));
 
 const YEAR = /^(?:19|20)(\d\d)$/;
+const DIGITS = /\d+/g;
 const VARIED = /o[ou]|uu|m[bp]/;
 
 /**
@@ -135,7 +132,6 @@ export function looseFormsOf(
     }
     if (slugOf !== undefined && needsSlug(title)) wordLists.push(wordsOf(slugOf()));
   }
-  if (text.includes('eries')) wordLists.push(wordsOf(text.replace(SERIES, '')));
   const star = slugOf === undefined ? -1 : words.findIndex((word) => STARRING.has(word));
   if (star > 0) wordLists.push(words.slice(0, star));
   if (text.includes('+')) wordLists.push(wordsOf(text.replaceAll('+', ' plus ')));
@@ -245,7 +241,7 @@ function specialWords(words: readonly string[]): string[] {
     const ofTwo = FIRST_OF_TWO.has(word) ? SHORT.get(`${word} ${words[at + 1]}`) : undefined;
     if (ofTwo !== undefined) at++;
     word = ofTwo ?? SHORT.get(word) ?? word;
-    found.push(isDigit(word.charCodeAt(0)) ? looseNumber(word) : word);
+    found.push(word.replace(DIGITS, looseNumber));
   }
   return found.length > 0 ? found : words.slice(start);
 }

@@ -1,34 +1,70 @@
 /**
- * What a name may mean besides what it says: given a name that finds no game, it returns
- * the same name without an unknown extension, a number in a list, a platform or a region. Each is only a guess.
+ * The one grammar of names: a title is followed, and sometimes preceded, by words that say what the file is. Given a
+ * title as it was read, it returns what is left of it without one such word, without two, and so on. Each is only
+ * a guess: it counts if exactly one game has this title. A title with the word always comes first, so that no
+ * word of a title is taken for another.
  */
 import { regionOf } from '../names/regions.ts';
+import { LANGUAGES, WORDS } from './tags.ts';
 
 const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
 /** A number or a numeral belongs to the title, except the `.001` of a file in parts. */
 const NUMERAL = /\.(?:[1-9]\d*|[IVX]+)$/i;
-const COPY = /^copy (?:\(?\d+\)? )?of\s+|\s+(?:-\s+)?copy(?:\s\d+)?$/i;
-/** `01 - Title`, `001. Title`, `01_Title`, `01 Title` */
-const LIST_NUMBER = /^(?:#?\d{1,4}\s*(?:-\s|[._)\]])|0\d+\s)\s*-?\s*(?=\S)/;
-/** Nintendo's ids of discs: `GM8E01 - Title`, `Title_GM8E01`. */
+const BETWEEN = String.raw`[\s_.,-]+`;
+/** Nintendo's ids of discs: GM8E01. */
 const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
 /** Codes on packages and of titles: `SHVC-RI`, `MK-1186`, `AXVE`, and long ones of digits and capitals. */
-const CODES = [
+const CODE = [
   DISC_ID,
   '[A-Z]{3,4}-[A-Z0-9]{2,4}(?:-[A-Z]{3})?',
   String.raw`[A-Z]{1,3}-\d{3,6}[A-Z]?`,
   '[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]',
-  String.raw`(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,10}`,
-];
-const WITH_CODE = new RegExp(
-  String.raw`^(?:${CODES.join('|')})(?:\s*-\s+|[\s_]+)(?=\S)|(?:\s+-\s*|[\s_]+)${DISC_ID}$`,
+  String.raw`(?=[A-Z]*\d[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,10}`,
+].join('|');
+const CODE_IN_FRONT = new RegExp(String.raw`^(?:${CODE})(?:\s*-\s+|[\s_]+)(?=.*[A-Za-z])`);
+/** What else may stand before a title, besides a name of its platform or company. */
+const HEAD = new RegExp(
+  [
+    String.raw`#?\d{1,4}\s*(?:-\s|[._)\]])\s*-?\s*`,
+    String.raw`(?:0\d+|[x0]\d{3}|\d{4})\s`,
+    String.raw`setup[\s_]+`,
+    String.raw`copy (?:\(?\d+\)? )?of\s+`,
+  ]
+    .map((head) => `^(?:${head})(?=\\S)`)
+    .join('|'),
+  'i',
 );
-const YEAR_AT_END = /[\s_-]+((?:19|20)\d\d)$/;
+const NAME_IN_FRONT = /^(.+?)\s+-\s+(?=\S)/;
+/** What may follow a title, besides words of the table: longer ones first. */
+const TAIL = new RegExp(
+  String.raw`(?<=[^\s_.,-])(?:${[
+    String.raw`\s*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})`,
+    String.raw`${BETWEEN}(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
+    String.raw`${BETWEEN}(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h])(?:\s?of\s?\d{1,2})?`,
+    String.raw`-d\d`,
+    String.raw`${BETWEEN}\d+(?:\.\d+)+[a-z]?`,
+    String.raw`\.\d{2,3}|\s\d{2,3}%`,
+    String.raw`${BETWEEN}by\s.{1,60}`,
+    `${BETWEEN}(?:premium|limited|special|standard|collector's) edition`,
+    `${BETWEEN}(?:the )?video ?game`,
+    String.raw`${BETWEEN}(?:update data|copy|multi|m)(?:\s?\d[\d. ]*)?`,
+  ].join('|')})$`,
+  'i',
+);
+/** Case tells these from words. */
+const CODE_AT_END = new RegExp(
+  String.raw`(?:\s+-\s*|[\s_]+)(?:${DISC_ID}|[0-9A-F]{8}|[A-Z]{4}[-_]?\d{5})$|(?<=[^\s-]{3})-[A-Z][A-Z0-9]{3,11}$`,
+);
+const YEAR_AT_END = new RegExp(String.raw`${BETWEEN}((?:19|20)\d\d)(?:-[\dx]{2}){0,2}$`);
+const LAST_WORD = new RegExp(String.raw`^(.*[^\s_.,-])(${BETWEEN})([^\s_.,-]+)$`, 's');
 /** Words that are joined in one. */
-const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])/g;
-const MOST_WORDS_OF_PLATFORM = 5;
-/** Other regions of small letters are words too, and "World" ends many titles. */
+const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[a-z][A-Z])(?=[A-Z][a-z])/g;
+const MOST_WORDS_OF_NAME = 5;
+const MOST_WORDS_OF_COMPANY = 3;
+const COMPANY = /^[^\d]{3,}$/;
+/** Regions and languages of small letters are words too. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
+const MOST_GUESSES = 40;
 
 /** The last part of a name, in lower case, which may be an extension that no table has, and the rest. */
 export function splitExtension(name: string): { rest: string; extension: string } | undefined {
@@ -41,72 +77,109 @@ export function splitExtension(name: string): { rest: string; extension: string 
   return { rest, extension: extension.toLowerCase() };
 }
 
-interface Guess {
-  readonly name: string;
-  /** The region that was dropped, if one was. */
+/** What is left of a name, and what the words said that were dropped. */
+export interface Guess {
+  readonly title: string;
   readonly regions: readonly string[];
-  /** The year that was dropped. */
   readonly year: number | null;
+  /** A name that must be that of the game's developer or publisher. */
+  readonly company: string | null;
 }
 
 /**
- * Each guess lacks something more than the one before.
- * @param title as it was read
+ * Each guess lacks something more than one before it.
+ * @param titles as they were read
  * @param namesPlatform whether a text is a name of the platform
  */
 export function* guessNames(
-  title: string,
+  titles: readonly string[],
   namesPlatform: (name: string) => boolean,
 ): Generator<Guess> {
-  let name = title;
-  let regions: readonly string[] = [];
-  let year: number | null = null;
-  const steps: readonly ((text: string) => string)[] = [
-    (text) => text.replace(COPY, ''),
-    (text) => text.replace(WITH_CODE, ''),
-    (text) => text.replace(LIST_NUMBER, ''),
-    (text) => (/\s-\s/.test(text) ? text : text.replace(/[\s_-]+/g, ' ')),
-    (text) => {
-      const [end = '', digits] = YEAR_AT_END.exec(text) ?? [];
-      year = Number(digits) || null;
-      return text.slice(0, text.length - end.length);
-    },
-    (text) => withoutPlatform(text, namesPlatform),
-    (text) => {
-      const [, rest, tag] = /^(.*[^\s_-])[\s_-]+([A-Za-z]+)$/.exec(text) ?? [];
-      const found = tag === undefined ? undefined : regionAtEnd(tag);
-      regions = found ?? [];
-      return found === undefined ? text : rest;
-    },
-    (text) => withoutPlatform(text, namesPlatform),
-    (text) => (/\s/.test(text) ? text : text.replace(JOINED, ' ')),
-  ];
-  for (const step of steps) {
-    const next = step(name).trim();
-    if (next === name || next === '') continue;
-    name = next;
-    yield { name, regions, year };
+  const seen = new Set(titles);
+  const spaced = titles.map((title) => {
+    const words = /\s-\s/.test(title) ? title : title.replace(/[\s_-]+/g, ' ');
+    return /\s/.test(words) ? words : words.replace(JOINED, ' ');
+  });
+  for (const title of new Set([...titles, ...spaced]))
+    for (const head of headsOf({ title, regions: [], year: null, company: null }, namesPlatform))
+      for (const guess of tailsOf(head, namesPlatform)) {
+        const key = `${guess.title}\0${guess.company ?? ''}`;
+        if (seen.has(key) || (seen.has(guess.title) && guess.company === null)) continue;
+        seen.add(key);
+        yield guess;
+        if (seen.size >= MOST_GUESSES) return;
+      }
+}
+
+function* headsOf(whole: Guess, namesPlatform: (name: string) => boolean): Generator<Guess> {
+  for (let guess = whole; ; ) {
+    yield guess;
+    const { title } = guess;
+    const [front = '', name = ''] = NAME_IN_FRONT.exec(title) ?? [];
+    const rest = title.replace(CODE_IN_FRONT, '').replace(HEAD, '');
+    if (rest !== title) guess = { ...guess, title: rest };
+    else if (namesPlatform(name)) guess = { ...guess, title: title.slice(front.length) };
+    else {
+      if (name !== '') yield { ...guess, title: title.slice(front.length), company: name };
+      return;
+    }
   }
 }
 
-/** Without the platform's name in front, before a dash, or at the end. */
-function withoutPlatform(text: string, namesPlatform: (name: string) => boolean): string {
-  const [, front = '', title = ''] = /^(.+?)\s+-\s+(.+)$/.exec(text) ?? [];
-  if (namesPlatform(front)) return title;
-  const words = text.split(' ');
-  for (let count = Math.min(MOST_WORDS_OF_PLATFORM, words.length - 1); count > 0; count--)
-    if (namesPlatform(words.slice(-count).join(' ')))
-      return words
-        .slice(0, -count)
-        .join(' ')
-        .replace(/[\s-]+$/, '');
-  return text;
+function* tailsOf(whole: Guess, namesPlatform: (name: string) => boolean): Generator<Guess> {
+  for (let guess: Guess | undefined = whole; guess !== undefined; ) {
+    yield guess;
+    const shorter: Guess | undefined = withoutTail(guess, guess !== whole, namesPlatform);
+    if (shorter === undefined && guess.company === null) {
+      for (let words = 1; words <= MOST_WORDS_OF_COMPANY; words++) {
+        const [title, company] = lastWords(guess.title, words) ?? [];
+        if (title !== undefined && company !== undefined && COMPANY.test(company))
+          yield* tailsOf({ ...guess, title, company }, namesPlatform);
+      }
+    }
+    guess = shorter;
+  }
 }
 
-/** The region that a word at the end names, none for NTSC; undefined if it is a word of the title. */
-function regionAtEnd(tag: string): string[] | undefined {
-  const isTag = tag === tag.toUpperCase() ? tag.length > 1 : SMALL_REGION.test(tag.toLowerCase());
-  const region = isTag ? regionOf(tag) : undefined;
-  if (/^ntsc$/i.test(tag)) return [];
-  return region === undefined || region === 'World' ? undefined : [region];
+/** @param isFollowed whether a word was dropped behind it */
+function withoutTail(
+  guess: Guess,
+  isFollowed: boolean,
+  namesPlatform: (name: string) => boolean,
+): Guess | undefined {
+  const { title } = guess;
+  const [end = '', year] = YEAR_AT_END.exec(title) ?? [];
+  if (end !== '') return { ...guess, title: title.slice(0, -end.length), year: Number(year) };
+  const rest = title.replace(TAIL, '').replace(CODE_AT_END, '').trim();
+  if (rest !== title) return { ...guess, title: rest };
+  for (let words = MOST_WORDS_OF_NAME; words > 0; words--) {
+    const [before, name = ''] = lastWords(title, words) ?? [];
+    if (before !== undefined && namesPlatform(name)) return { ...guess, title: before };
+  }
+  const [, before, between, word = ''] = LAST_WORD.exec(title) ?? [];
+  if (before === undefined) return undefined;
+  const isCode = word === word.toUpperCase() || /[_.-]/.test(between);
+  const region = regionAtEnd(word);
+  if (region !== undefined && (region !== 'World' || isFollowed))
+    return { ...guess, title: before, regions: [region, ...guess.regions] };
+  const isLanguage = isCode && LANGUAGES.has(word.toLowerCase());
+  return isLanguage || WORDS.anywhere.has(word.toLowerCase())
+    ? { ...guess, title: before }
+    : undefined;
+}
+
+function regionAtEnd(word: string): string | undefined {
+  const isTag =
+    word === word.toUpperCase() ? word.length > 1 : SMALL_REGION.test(word.toLowerCase());
+  return isTag ? regionOf(word) : undefined;
+}
+
+/** What stands before the last words of a text, and these. */
+function lastWords(text: string, count: number): [before: string, words: string] | undefined {
+  // Every second part is what stands between two words.
+  const parts = text.split(/([\s_.,-]+)/);
+  const at = parts.length + 1 - 2 * count;
+  if (at < 2) return undefined;
+  const words = parts.slice(at).filter((_, index) => index % 2 === 0);
+  return [parts.slice(0, at - 1).join(''), words.join(' ')];
 }

@@ -6,7 +6,7 @@
  */
 import { serialPattern } from '../names/external-ids.ts';
 import { regionOf } from '../names/regions.ts';
-import { EXTENSIONS, LANGUAGES, SCENE_WORDS, STATUS_WORDS } from './tags.ts';
+import { EXTENSIONS, LANGUAGES, WORDS } from './tags.ts';
 
 export interface NameReading {
   /** The title that is shown: the first of `titles`. */
@@ -25,16 +25,16 @@ export interface NameReading {
   readonly year: number | null;
   /** Whether it is another game that was made of one. */
   readonly isHack: boolean;
-  /** Whether more was left out than the name says, so that its letters must be right. */
-  readonly isGuess?: boolean;
 }
 
 const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
+/** What stands between two titles of a game, and before the second one in brackets. */
+const BETWEEN_TITLES = /\s*~\s*|\s+a\.?k\.?a\.?\s+/i;
 const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
-/** An extension that the table does not have. After a tag, nothing can belong to the title. */
-const EXTENSION_OF_TAG = /(?<=[)\]])\.[A-Za-z0-9]{1,10}$/;
+const OTHER_SCRIPT = /^[^\p{Script=Latin}]*[^\P{L}\p{Script=Latin}][^\p{Script=Latin}]*$/u;
+const IN_LATIN = /^[([](.*\p{Script=Latin}{2}.*)[)\]]$/u;
 /** As in "H.E.R.O", whose last letter is not an extension. */
 const INITIALS = /(?<![^.\s_-])\p{L}\.\p{L}$/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
@@ -62,11 +62,12 @@ const VERSION =
 /** What may be a tag by itself. */
 const TAGS = [YEAR, VERSION, PRODUCT_CODE];
 const KANA = /[\u3041-\u3096\u30a1-\u30fa]/;
-/** `0123 - Title`, `x012 - Title`: the number of a release, which a title such as 1942 can also begin with. */
-const RELEASE = /^(?:[x0]\d{3}|\d{4})(?: - | |_|\. )(?=\S)/i;
-const CERTAIN_RELEASE = /^[x0]\d{3} - (?=\S)/i;
+/** `0123 - Title`, `x012 - Title` */
+const RELEASE = /^[x0]\d{3} - (?=\S)/i;
 const SCENE_GROUP =
   /^(.+[._][A-Za-z0-9]+)-[A-Za-z0-9]{2,20}$|^(.+\.(?:INTERNAL|PROPER|READNFO))\.[A-Za-z0-9]{2,20}$/;
+const TAG_WORDS = WORDS.anywhere.union(WORDS.brackets);
+const FINAL_WORDS = WORDS.anywhere.union(WORDS.scene);
 const SCENE_MARK = /^(?:multi?\d*|v\d[0-9a-z.]*|(?:dis[ck]|cd|dvd)\d{1,2})$/i;
 /** GoodTools writes the letters of several regions together: JUE, UEB. */
 const GOOD_CODES = /^(?:[JUEWABK]{2,4}|[14])$/;
@@ -74,14 +75,15 @@ const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
   1: ['Japan', 'South Korea'],
   4: ['USA', 'Brazil'],
 };
-/** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
-const ENDINGS =
-  /(?<![\s,.])[\s,.]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|dvd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
-
 /** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
 const SERIAL = serialPattern('4', '2');
+/** A name that is nothing but a serial or an id, perhaps with the number of a disc or an unread part of it. */
+const ONLY_CODE = new RegExp(
+  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?$`,
+);
+const LETTERS_AT_END = /\.(?=\d*[A-Za-z])[A-Za-z0-9]{1,5}$/;
 const SERIAL_IN_FRONT = new RegExp(String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*`);
-const SERIAL_IN_BRACKETS = new RegExp(String.raw`\s*[[(]${SERIAL}[\])]`);
+const SERIAL_WITHIN = new RegExp(String.raw`\s*[[(]${SERIAL}[\])]|[\s_]+${SERIAL}(?=[\s_]|$)`);
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
@@ -93,6 +95,8 @@ export function readName(name: string): NameReading {
     withTags: [],
   };
   let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
+  const code = withoutBrackets(text.replace(LETTERS_AT_END, '')).trim();
+  const isCode = ONLY_CODE.test(code);
   for (let before = ''; before !== text; ) {
     before = text;
     text = dropEnds(text, found);
@@ -104,9 +108,9 @@ export function readName(name: string): NameReading {
   const isHack = HACK.test(name);
   return {
     ...found,
-    title: text,
-    titles: titlesOf(text, isHack),
-    withTags: found.withTags.slice(-MOST_WITH_TAGS),
+    title: isCode ? code : text,
+    titles: isCode ? [] : titlesOf(text, isHack),
+    withTags: isCode ? [] : found.withTags.slice(-MOST_WITH_TAGS),
     regions: [...found.regions],
     isHack,
   };
@@ -127,7 +131,7 @@ function dropEnds(text: string, found: PartialReading): string {
   // The caller drops the next end.
   if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)
     return cut(rest, EXTENSION);
-  rest = cut(cut(rest, EXTENSION_OF_TAG), TITLE_ID);
+  rest = cut(rest, TITLE_ID);
   // A few titles are names of packages themselves.
   if (PACKAGE.test(rest) || WHDLOAD.test(rest)) found.withTags.push(rest);
   const serial = serialIn(rest);
@@ -135,7 +139,7 @@ function dropEnds(text: string, found: PartialReading): string {
     found.serial ??= serial.value;
     rest = serial.rest || rest;
   }
-  rest = cut(rest, CERTAIN_RELEASE).replace(WHDLOAD, '$1');
+  rest = cut(rest, RELEASE).replace(WHDLOAD, '$1');
   if (!/\s/.test(rest)) rest = withSpaces(rest, found);
   const [group = ''] = LAST_BRACKETS.exec(rest) ?? [];
   if (group === '') return rest;
@@ -149,10 +153,10 @@ function serialIn(name: string): { value: string; rest: string } | undefined {
   const [, publisher, number, end, title = ''] = PACKAGE.exec(name) ?? [];
   if (title !== '')
     return { value: `${publisher}-${number}${end}`, rest: title.replace(/0+$/, '') };
-  for (const pattern of [SERIAL_IN_FRONT, SERIAL_IN_BRACKETS]) {
+  for (const pattern of [SERIAL_IN_FRONT, SERIAL_WITHIN]) {
     const found = pattern.exec(name);
     if (found === null) continue;
-    const [, letters, digits, last] = found;
+    const [letters, digits, last] = found.slice(1).filter((part) => part !== undefined);
     return { value: `${letters}-${digits}${last}`, rest: name.replace(pattern, '').trim() };
   }
   return undefined;
@@ -169,13 +173,13 @@ function withSpaces(text: string, found: PartialReading): string {
   const release = before ?? beforeDot ?? '';
   const separator = text.includes('_') ? /_+|-(?=[A-Z]{3}_)/ : /\.+/;
   const tokens = release.split(separator);
-  const isScene = SCENE_WORDS.has(tokens.at(-1)?.toLowerCase() ?? '');
+  const isScene = FINAL_WORDS.has(tokens.at(-1)?.toLowerCase() ?? '');
   if (isScene) {
     const read: string[] = [];
     for (;;) {
       const last = tokens.at(-1) ?? '';
       const region = /^[A-Z]{2,4}$/.test(last) ? regionsOfTag(last) : [];
-      if (!SCENE_WORDS.has(last.toLowerCase()) && !SCENE_MARK.test(last) && region.length === 0)
+      if (!FINAL_WORDS.has(last.toLowerCase()) && !SCENE_MARK.test(last) && region.length === 0)
         break;
       // "Super Smash Bros. for Nintendo 3DS"
       if (tokens.length === 1 || tokens.at(-2) === 'Nintendo') break;
@@ -232,7 +236,7 @@ function readTag(group: string, found: PartialReading): boolean {
     // The first three digits of "199x" are not a year.
     found.year ??= Number(YEAR.exec(part)?.[1]) || null;
     isWhole &&= regions.length > 0 || isLanguage(part) || TAGS.some((tag) => tag.test(part));
-    isTag ||= part.split(/[\s.]+/).some((word) => STATUS_WORDS.has(word.toLowerCase()));
+    isTag ||= part.split(/[\s.]+/).some((word) => TAG_WORDS.has(word.toLowerCase()));
   }
   found.regions = new Set([...read, ...found.regions]);
   return isTag || isWhole;
@@ -259,17 +263,18 @@ function isLanguage(part: string): boolean {
 /** The readings of a name in turn: without tags at its end, without all brackets, before the first bracket. */
 function titlesOf(text: string, isHack: boolean): string[] {
   const readings = [text, withoutBrackets(text), text.slice(0, Math.max(0, text.search(/[([{]/)))];
-  for (const group of text.match(BRACKETS) ?? []) readings.push(AKA.exec(group)?.[1] ?? '');
+  const title = withoutBrackets(text);
+  for (const group of text.match(BRACKETS) ?? [])
+    readings.push(
+      (AKA.exec(group) ?? (OTHER_SCRIPT.test(title) ? IN_LATIN.exec(group) : null))?.[1] ?? '',
+    );
   const titles = new Set<string>();
   for (const reading of readings.map((title) => title.trim())) {
     if (reading === '') continue;
     titles.add(reading);
     // The version and author of a hack are its own.
     if (isHack) continue;
-    titles.add(cut(cut(reading, ENDINGS), ENDINGS));
-    titles.add(cut(reading, RELEASE));
-    if (reading.includes('~'))
-      for (const half of reading.split('~')) titles.add(half.trim() || reading);
+    for (const half of reading.split(BETWEEN_TITLES)) titles.add(half.trim() || reading);
   }
   return titles.size > 0 ? [...titles] : [text];
 }

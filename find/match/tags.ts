@@ -21,22 +21,6 @@ export const EXTENSIONS: ReadonlySet<string> = new Set(
   `),
 );
 
-/** Groups of letters after which a name in brackets is not a part of the title, in lower case. */
-export const STATUS_WORDS: ReadonlySet<string> = new Set(
-  list(`
-    beta proto prototype prerelease preview demo sample kiosk tech debug alpha promo promotional review
-    unl unlicensed pirate bootleg hack pd homebrew aftermarket alt alternate reprint rerelease
-    virtual console collection classics program test bios enhanced compatible rumble exclusive budget
-    greatest hits platinum players choice best ultimate the edition disc disk side tape cart cartridge
-    rev revision version ver v set final retail download digital psn eshop wonderwitch switch wii wiiu
-    gamecube gba gbc gb sgb nds ndsi dsi nes snes sfc fds md sms gg 32x cd msx sega nintendo sony lock-on
-    ntsc pal secam mono stereo color rgb vga cga ega ste st ocs ecs aga 16k 32k 48k 64k 128k 256k 512k
-    taikenban trial jitsuenban hibaihin mirai genteiban shokai
-    sets bundle alternative undumped bad dump overdump fixed patched cracked trainer translated
-    dvd5 dvd9 dvd-5 dvd-9 jamma japanese english install installer program data boot user save scenario character game
-  `),
-);
-
 /** Codes of languages (ISO 639-1) that No-Intro and TOSEC write. */
 export const LANGUAGES: ReadonlySet<string> = new Set(
   list(`
@@ -45,13 +29,39 @@ export const LANGUAGES: ReadonlySet<string> = new Set(
   `),
 );
 
-/** What the scene writes after a title, in lower case, apart from regions. */
-export const SCENE_WORDS: ReadonlySet<string> = new Set(
-  list(`
-    3ds 3dsware n3ds nds dsi ndsi nsw ps1 psx ps2 ps3 ps4 ps5 psp psv psvita vita xbox xbox360 x360 ngc
-    gcn gc wii wiiu wiiware gba gbc gb n64 snes dc dreamcast saturn pc
-    multi proper readnfo read nfo repack internal int real rerip dirfix nfofix fix crackfix subbed dubbed
-    decrypted encrypted trimmed untrimmed rf ntsc pal ntscu ntscj dvd dvd5 dvd9 cd iso eshop
-    psn retail limited demo kiosk jpn usa eur cht chs ger fra spa ita kor update dlc addon patched patch english french german spanish italian dutch clone
-  `),
-);
+/**
+ * The words that say what a file is, in lower case, by where they say so: a word for a platform does at the end of
+ * a scene name, and other words in brackets only, because titles have them too.
+ */
+export const WORDS: Readonly<Record<'anywhere' | 'scene' | 'brackets', ReadonlySet<string>>> = {
+  anywhere: new Set(
+    list(`
+      proper readnfo nfo repack internal rerip dirfix nfofix crackfix subbed multi
+      decrypted encrypted trimmed untrimmed ntsc pal secam ntscu ntscj dvd dvd5 dvd9 dvd-5 dvd-9 ps2dvd ps2cd xboxdvd
+      limited demo kiosk beta proto prototype prerelease preview promo sample unl unlicensed homebrew aftermarket
+      bootleg pd aga ocs ecs ste dump overdump undumped cracked trainer translated patched patch update dlc
+      english german french spanish italian dutch portuguese japanese eng ger fre spa ita dut cht chs
+      eshop psn gog steam codex nonpdrm maidump mai vitamin dex cex goodgen media retail final-release copy
+    `),
+  ),
+  scene: new Set(
+    list(`
+      3ds 3dsware n3ds nds dsi ndsi nsw ps1 psx ps2 ps3 ps4 ps5 psp psv psvita vita xbox xbox360 x360 ngc
+      gcn gc wii wiiu wiiware gba gbc gb n64 snes dc dreamcast saturn pc
+      read int real fix dubbed rf cd iso jpn usa eur fra kor addon clone
+    `),
+  ),
+  brackets: new Set(
+    list(`
+      tech debug alpha promotional review pirate hack alt alternate reprint rerelease
+      virtual console collection classics program test bios enhanced compatible rumble exclusive budget
+      greatest hits platinum players choice best ultimate the edition disc disk side tape cart cartridge
+      rev revision version ver v set final download digital wonderwitch switch wii wiiu
+      gamecube gba gbc gb sgb nds ndsi dsi nes snes sfc fds md sms gg 32x cd msx sega nintendo sony lock-on
+      mono stereo color rgb vga cga ega st 16k 32k 48k 64k 128k 256k 512k
+      taikenban trial jitsuenban hibaihin mirai genteiban shokai
+      sets bundle alternative bad fixed jamma
+      install installer data boot user save scenario character game
+    `),
+  ),
+};

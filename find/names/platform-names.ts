@@ -16,6 +16,8 @@ export interface PlatformRun {
   readonly platforms: readonly number[];
   /** The other words of the query. */
   readonly rest: readonly string[];
+  /** Whether the query begins or ends with the words. */
+  readonly isAtEnd: boolean;
 }
 
 export interface PlatformNames {
@@ -131,7 +133,8 @@ export function makePlatformNames(
           const run = words.slice(from, from + length);
           const platforms = bySlug.get(run.join('-')) ?? named(run.join(''));
           if (platforms === undefined) continue;
-          runs.push({ platforms, rest: words.toSpliced(from, length) });
+          const isAtEnd = from === 0 || from + length === words.length;
+          runs.push({ platforms, rest: words.toSpliced(from, length), isAtEnd });
         }
       }
       return runs;

@@ -28,9 +28,9 @@ export interface Alternative extends PhraseAlternative {
   readonly wholeVariants: NumberSet<VariantNumber>;
 }
 
-/** Where words are in a query. After its first word, two digits are a year. */
+/** Where words are in a query. Beside other words, two digits are a year. */
 export interface WordPosition {
-  readonly isFirst: boolean;
+  readonly isAlone: boolean;
   readonly isLast: boolean;
 }
 
@@ -66,7 +66,7 @@ export class AlternativeFinder {
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
   ofWord(word: string, position: WordPosition, near: readonly number[] = []): Alternative[] {
-    const numbers = ascending([...this.numbersOf(equalWords(word, !position.isFirst)), ...near]);
+    const numbers = ascending([...this.numbersOf(equalWords(word, !position.isAlone)), ...near]);
     const prefixRanges = position.isLast ? this.prefixRangesOf(word) : [];
     return this.ofOne(1, numbers, prefixRanges, this.withPart(word));
   }
@@ -74,7 +74,6 @@ export class AlternativeFinder {
   /** The alternatives for words that titles join: one word. */
   ofJoined(words: readonly string[], { isLast }: WordPosition): Alternative[] {
     const joined = words.join('');
-    if (isNumeral(joined)) return [];
     // The words, or words that equal them, written as one. A text with which no word of a title begins is left out
     // at once: three words with three long vowels each have 512 texts.
     let texts = [''];
@@ -85,7 +84,8 @@ export class AlternativeFinder {
         .filter((text) => this.rangesOfPrefixes([text]).length > 0);
     }
     const numbers = this.numbersOf(texts.filter((text) => !isNumeral(text)));
-    return this.ofOne(words.length, numbers, isLast ? this.rangesOfPrefixes([joined]) : []);
+    const prefixRanges = isLast && !isNumeral(joined) ? this.rangesOfPrefixes([joined]) : [];
+    return this.ofOne(words.length, numbers, prefixRanges);
   }
 
   /** The alternatives for a word that titles split: two or three neighbouring words. */

@@ -33,13 +33,14 @@ export class PatternMaker {
   make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
     const { variants } = this.alternatives;
     const last = words.length - 1;
+    const isAlone = last === 0;
     const pattern: Alternative[][] = words.map(() => []);
     // Words that can match together with their neighbours need no alternative of their own.
     const isJoined = words.map(() => false);
     for (let at = 0; at < words.length; at++) {
       for (let end = at + 2; end <= Math.min(at + MOST_JOINED, words.length); end++) {
         const parts = words.slice(at, end);
-        const position = { isFirst: at === 0, isLast: end > last };
+        const position = { isAlone, isLast: end > last };
         const joined = this.once(parts, position, () =>
           this.alternatives.ofJoined(parts, position),
         );
@@ -47,7 +48,7 @@ export class PatternMaker {
         if (joined.length > 0) isJoined.fill(true, at, end);
       }
     }
-    const positionOf = (at: number): WordPosition => ({ isFirst: at === 0, isLast: at === last });
+    const positionOf = (at: number): WordPosition => ({ isAlone, isLast: at === last });
     const exact = words.map((word, at) =>
       this.once([word], positionOf(at), () => this.alternatives.ofWord(word, positionOf(at))),
     );
@@ -77,10 +78,10 @@ export class PatternMaker {
 
   private once(
     words: readonly string[],
-    { isFirst, isLast }: WordPosition,
+    { isAlone, isLast }: WordPosition,
     find: () => readonly Alternative[],
   ): readonly Alternative[] {
-    const key = `${isFirst} ${isLast} ${words.join(' ')}`;
+    const key = `${isAlone} ${isLast} ${words.join(' ')}`;
     const alternatives = this.known.get(key) ?? find();
     this.known.set(key, alternatives);
     return alternatives;

@@ -60,8 +60,13 @@ interface Attempt {
   readonly ranks: NumberSet<Rank>;
 }
 
-/** A near spelling must be in more than this many times as many variants as the prefix. */
-const FAR_MORE = 4;
+/** Near spellings must be this many times as frequent as the prefix, each by itself and in the games of a query. */
+const FAR_MORE = 10;
+/** What people write before a platform. */
+const BEFORE_PLATFORM = new Set(['on', 'for']);
+
+/** The tiers of titles that equal a query or begin with it. */
+const TIERS_OF_BEGINNING = 3;
 
 /** In so few variants, the near spellings of a word are found faster than in all. */
 const FEW_VARIANTS = 300;
@@ -117,7 +122,11 @@ export class TitleMatcher {
         ? this.findNear(word, { numbers: this.wordsIn(among.list) })
         : findAllNear(word);
 
-    const attempt = (words: readonly string[], near?: FindNear, within = limits): Attempt[] => {
+    const attempt = (
+      words: readonly string[],
+      near?: FindNear,
+      within: readonly NumberSet<Rank>[] = limits,
+    ): Attempt[] => {
       const pattern = patterns.make(words, near);
       if (pattern === undefined) return [];
       const found = this.matcher.find(pattern);
@@ -146,14 +155,52 @@ export class TitleMatcher {
     const exact = attemptAll(variants);
     const beside = this.findNearBesidePrefixes(exact, limits);
     const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
-    if (both && cardinality(both.ranks) > cardinality(this.uniteRanks(exact))) return both;
+    const ofExact = cardinality(this.uniteRanks(exact));
+    if (both && cardinality(both.ranks) - ofExact >= FAR_MORE * ofExact) return both;
     return (
+      this.matchPlatformAtEnds(variants, exact, limits, attempt) ??
       this.matchOf('exact', exact) ??
       this.matchOf('near', attemptAll(variants, findNear)) ??
       matchPlatforms() ??
       matchPlatforms(findNear) ??
       this.matchOf('partial', attemptAll(variants.flatMap(withoutOne)))
     );
+  }
+
+  /**
+   * If words at the end or the beginning name a platform, and games of it have titles that equal the other words or
+   * begin with them: the exact matches and these games, since "tetris nes" is a rare title and more likely means another
+   * one; without exact matches, all games of the platform that the other words find.
+   */
+  private matchPlatformAtEnds(
+    variants: Variants,
+    exact: readonly Attempt[],
+    limits: readonly NumberSet<Rank>[],
+    attempt: (
+      words: readonly string[],
+      near: undefined,
+      within: readonly NumberSet<Rank>[],
+    ) => Attempt[],
+  ): TitleMatch | undefined {
+    for (const words of variants)
+      for (const { platforms, rest, isAtEnd } of this.platformNames.runsIn(words)) {
+        if (!isAtEnd || rest.length === 0) continue;
+        const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
+        const within = this.ranks.intersect([this.onPlatforms(platforms), ...limits]);
+        const found = attempt(isBefore ? rest.slice(0, -1) : rest, undefined, [within]);
+        const tiers = this.tiersOf(found)
+          .take(TIERS_OF_BEGINNING)
+          .map((tier) =>
+            tier.map((part) => ({ ...part, ranks: this.ranks.intersect([part.ranks, within]) })),
+          )
+          .toArray();
+        const ofPlatform = this.uniteRanks(tiers.flat());
+        if (isEmpty(ofPlatform)) continue;
+        if (exact.length === 0) return this.matchOf('platform', found);
+        const ranks = this.ranks.unite([ofPlatform, this.uniteRanks(exact)]);
+        return { step: 'platform', ranks, tiers: inTurn(this.tiersOf(exact), tiers) };
+      }
+    return undefined;
   }
 
   /**
@@ -203,6 +250,7 @@ export class TitleMatcher {
   }
 
   private *tiersOf(attempts: readonly Attempt[]): Generator<Tier> {
+    if (attempts.length === 0) return;
     const all = attempts.map(({ pattern, found }) => ({
       tiers: this.matcher.tiers(pattern, found),
       byMatched: this.matcher.byMatched(pattern, found),
@@ -292,6 +340,15 @@ export class TitleMatcher {
     }
     return [...found];
   }
+}
+
+/** What equals the whole query, what equals it without the platform, and the others of each. */
+function* inTurn(exact: Generator<Tier>, [equal, ...others]: readonly Tier[]): Generator<Tier> {
+  const { value: first } = exact.next();
+  if (first !== undefined) yield first;
+  yield equal;
+  yield* exact;
+  yield* others;
 }
 
 /** The digits of a word. Each letter of a Roman numeral is one. */

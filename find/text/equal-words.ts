@@ -61,11 +61,12 @@ const MOST_LONG_VOWELS = 3;
 
 /**
  * The words that count as the same word as a given one, itself included.
- * @param isAfterTitle whether other words precede it: then two digits are a year
+ * @param isBesideTitle whether there are other words: then two digits are a year
  */
-export function equalWords(word: string, isAfterTitle = false): readonly string[] {
-  const group = EQUAL.get(word) ?? longVowels(word, word);
-  const digits = isAfterTitle ? YEAR.exec(word)?.[1] : undefined;
+export function equalWords(word: string, isBesideTitle = false): readonly string[] {
+  // A typed 1 may be shown as "I", which by itself is more likely a letter.
+  const group = word === '1' ? ['1', 'i'] : (EQUAL.get(word) ?? longVowels(word, word));
+  const digits = isBesideTitle ? YEAR.exec(word)?.[1] : undefined;
   if (digits === undefined) return group;
   return [...new Set([...group, digits, `19${digits}`, `20${digits}`])];
 }

@@ -2,7 +2,7 @@
  * The forms of kanji that count as one: old, new and simplified. They come from the Unihan database of Unicode 15
  * (kSimplifiedVariant, kTraditionalVariant, kZVariant, kJinmeiyoKanji; Unicode License v3), for the characters of
  * JIS X 0208, GB 2312 and the first level of Big5. Unihan lacks 151 old forms of Jōyō kanji, which are those of
- * OpenCC's JPShinjitaiCharacters (Apache-2.0), and "鬪", which is in the official table.
+ * OpenCC's JPShinjitaiCharacters (Apache-2.0), and further ones of the official table and of names, such as "鬪".
  */
 
 /** Pairs: a form, and the character that stands for it. */
@@ -50,10 +50,11 @@ const PAIRS = `
 驰馳驱駆驳駁驴驢驶駛驷駟驸駙驹駒驻駐驼駝驽駑驾駕驿駅骀駘骁驍骂罵骄驕骆駱骇駭骈駢骊驪骋騁验験骏駿骐騏骑騎骓騅骖驂骗騙骚騒骛騖骞騫骠驃骡騾骤驟骥驥骧驤骯肮髅髏髒臓髓髄體体髖髋髪発髮発鬆松鬍胡鬓鬢鬚須鬥斗
 鬪闘鬭闘魇魘魉魎鱷鰐鱼魚鱿魷鲁魯鲂魴鲆鮃鲇鮎鲈鱸鲋鮒鲍鮑鲎鱟鲑鮭鲔鮪鲛鮫鲜鮮鲢鰱鲣鰹鲤鯉鲧鯀鲨鯊鲫鯽鲭鯖鲱鯡鲲鯤鲳鯧鲵鯢鲶鯰鲷鯛鲸鯨鲻鯔鲽鰈鳃鰓鳄鰐鳅鰍鳆鰒鳇鰉鳌鰲鳍鰭鳏鰥鳔鰾鳕鱈鳖鱉鳗鰻鳜鱖鳝鱔鳞鱗
 鳟鱒鳢鱧鷄鶏鸟鳥鸠鳩鸡雞鸢鳶鸣鳴鸥鷗鸦鴉鸨鴇鸩鴆鸪鴣鸫鶇鸭鴨鸯鴦鸱鴟鸳鴛鸵鴕鸶鷥鸷鷙鸽鴿鸾鸞鸿鴻鹃鵑鹄鵠鹅鵝鹈鵜鹉鵡鹊鵲鹌鵪鹎鵯鹏鵬鹑鶉鹗鶚鹘鶻鹜鶩鹞鷂鹤鶴鹦鸚鹧鷓鹩鷯鹪鷦鹫鷲鹬鷸鹭鷺鹰鷹鹳鸛鹹咸鹼硷
-鹽塩麥麦麴麹麵面麸麩麼幺麽幺黃黄黉黌黑黒默黙點点黨党黩黷黾黽鼕冬鼹鼴齊斉齋斎齐斉齑齏齒歯齡齢齣出齿歯龀齔龃齟龄齢龆齠龇齜龈齦龉齬龊齪龋齲龌齷龍竜龐庞龙竜龚龔龛龕龜亀龟亀
+鹽塩麥麦麴麹麵面麸麩麼幺麽幺黃黄黉黌黑黒默黙點点黨党黩黷黾黽鼕冬鼹鼴齊斉齋斎齐斉齑齏齒歯齡齢齣出齿歯龀齔龃齟龄齢龆齠龇齜龈齦龉齬龊齪龋齲龌齷龍竜龐庞龙竜龚龔龛龕龜亀龟亀軽輕蛍螢硏研緖緒旣既槪概卽即敕勅
+餠餅麺面戾戻桒桑壷壺鴎鷗蝋蜡篭籠嚙噛驒騨塡填𠮟叱
 `.replaceAll('\n', '');
 
 /** The character that stands for each other form. None of these is itself replaced. */
 export const KANJI: ReadonlyMap<string, string> = new Map(
-  Array.from({ length: PAIRS.length / 2 }, (_, at) => [PAIRS[at * 2], PAIRS[at * 2 + 1]]),
+  Array.from(PAIRS.match(/../gu) ?? [], (pair) => [...pair] as [string, string]),
 );

@@ -22,15 +22,16 @@ export function variantsOf(title: string): string[][] {
 }
 
 /**
- * The words of a query, and its plain words if they differ, as if each "and" were "&"; also those with "ou"
- * for "ō" and "uu" for "ū", which equal the other spellings.
+ * The words of a query, and its plain words if they differ, as if each "and" were "&"; also those with "ou" for
+ * each "ō" and "uu" for each "ū", which equal the other spellings. A "×" that is typed is meant.
  * @param most how many words of each count
  * @returns no empty list, and none twice
  */
 export function queryVariantsOf(q: string, most = MOST_WORDS): string[][] {
-  const text = q.replace(/(?<![\p{L}\p{N}\p{M}])and(?![\p{L}\p{N}\p{M}])/giu, '&');
-  const typed = text.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
-  return variantsIn(MACRON.test(q) ? [text, typed] : [text], most);
+  const text = q
+    .replaceAll('×', ' x ')
+    .replace(/(?<![\p{L}\p{N}\p{M}])and(?![\p{L}\p{N}\p{M}])/giu, '&');
+  return variantsIn(MACRON.test(q) ? [text, ...spellingsOf(text, ['ou', 'o'])] : [text], most);
 }
 
 function variantsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): string[][] {
@@ -45,12 +46,12 @@ function variantsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): 
   );
 }
 
-function spellingsOf(title: string): string[] {
+function spellingsOf(title: string, ofLongO = ['ou', 'oo', 'o']): string[] {
   let spellings = [''];
   for (const [at, part] of title.normalize('NFC').split(LONG_VOWEL).entries()) {
     // Every second part is a long vowel.
     const isVaried = at < MOST_LONG_VOWELS * 2;
-    const forms = /ō/i.test(part) ? ['ou', 'oo', 'o'] : /ū/i.test(part) ? ['uu', 'u'] : [part];
+    const forms = /ō/i.test(part) ? ofLongO : /ū/i.test(part) ? ['uu', 'u'] : [part];
     spellings = spellings.flatMap((start) =>
       (isVaried ? forms : forms.slice(0, 1)).map((form) => start + form),
     );

@@ -7,8 +7,8 @@
  * digit or a mark separates words; only "c++" and "c#" are words. A run of Chinese, Japanese or Korean
  * characters is a word of its own, even next to Latin letters or digits. Forms of a kanji count as one.
  *
- * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
- * dots are one word ("S.T.A.L.K.E.R.").
+ * Further rules apply to words, but not to plain words: "&" is the word "and", "×" is the word "x", and letters
+ * separated by dots are one word ("S.T.A.L.K.E.R.").
  */
 import { isNumeral } from './equal-words.ts';
 import { KANJI } from './kanji.ts';
@@ -40,6 +40,8 @@ const FOLDED_ASCII_WORD = /(?<![a-z0-9])c(?:\+\+|#)(?![a-z0-9])|[a-z0-9]+/g;
 const ASCII_WITHOUT_RULES = /^[^&.+#\x80-\uffff]*$/;
 /** The word that "&" stands for. */
 const AND = 'and';
+/** The letter that "×" stands for. */
+const X = 'x';
 /** A dot between letters that are initials. */
 const INITIAL_DOTS = new RegExp(
   String.raw`(?<=(?<!${CHARACTER})\p{L}(?:\.\p{L})*)\.(?=\p{L}(?:\.\p{L})*(?!${CHARACTER}))`,
@@ -47,7 +49,7 @@ const INITIAL_DOTS = new RegExp(
 );
 const HIRAGANA = /[\u3041-\u3096\u309d\u309e]/g;
 const TO_KATAKANA = 0x60;
-const IDEOGRAPHS = /[\u4e00-\u9fff]/g;
+const IDEOGRAPHS = /[\u4e00-\u9fff\u{20b9f}]/gu;
 
 // Letters that Unicode does not decompose, and the letters that people type instead.
 const LETTERS: Readonly<Record<string, string>> = {
@@ -71,7 +73,9 @@ const LETTERS_PATTERN = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
  */
 export function wordsOf(text: string): string[] {
   if (ASCII_WITHOUT_RULES.test(text)) return asciiWordsOf(text);
-  return split(fold(text).replaceAll('&', ` ${AND} `).replace(INITIAL_DOTS, ''));
+  return split(
+    fold(text).replaceAll('&', ` ${AND} `).replaceAll('×', ` ${X} `).replace(INITIAL_DOTS, ''),
+  );
 }
 
 /** Whether the words of a text are its plain words, because no other rule applies to it. */
@@ -164,6 +168,7 @@ export const WORD_RULES = {
   },
   after: [
     ['&', ` ${AND} `],
+    ['×', ` ${X} `],
     [INITIAL_DOTS.source, ''],
   ],
   word: WORD.source,

@@ -29,6 +29,10 @@ export function readGames(generation: Generation): MatchedGames {
         titles,
         slug: (game) => gameSlug(index, game),
         releaseYear: (game) => JSON.parse(recordOf(game)).release_year,
+        companies(game) {
+          const { developer, publisher } = JSON.parse(recordOf(game));
+          return [developer, publisher].filter((name) => name !== null);
+        },
         frontRank(game) {
           let best: 0 | 1 | 2 = 2;
           for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {

@@ -32,6 +32,7 @@ test.each([
   ['ＳＯＮＩＣ', 'Sonic'],
   ['Soul Calibur', 'SoulCalibur'],
   ['A.P.B.', 'APB'],
+  ['LC03', 'L.C.03'],
   ['Yoshis Island', "Yoshi's Island"],
   ['Cars ~ Bils', 'Bils'],
 ])('%s is exactly %s', (one, other) => {
@@ -49,9 +50,8 @@ test.each([
   ['Second Samurai, The', 'Second Samurai'],
   ['Nintendogs plus Cats', 'Nintendogs + Cats'],
   ['Super Monaco Grand Prix', 'Super Monaco GP'],
-  ['Formula One 97', 'F1 97'],
   ['7-tsu no Hihou', 'Nanatsu no Hihou'],
-  ['Bokan Densetsu', 'Time Bokan Series: Bokan Densetsu'],
+  ['Lunar Cats SE 92', 'Lunar Cats - Special Edition 92'],
   ['Magical Drop', 'Magical Drop for WonderSwan'],
   ['Marble Madness', 'マーブル Marble Madness'],
   ['マーブル', 'マーブル Marble Madness'],

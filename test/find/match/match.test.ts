@@ -72,7 +72,8 @@ function makeCatalogue(): Catalogue {
       covers.push([100 + covers.length, at + 1, ...cover]);
     }
     const slug = title === 'どうぶつの森' ? 'doubutsu-no-mori' : `game-${at + 1}`;
-    return [at + 1, platform, slug, title, RELEASE_YEARS[title] ?? null, null, null, null, null];
+    const companies = title === 'Grim' ? ['Ivy Works, Inc.', 'Owl House'] : [null, null];
+    return [at + 1, platform, slug, title, RELEASE_YEARS[title] ?? null, null, null, ...companies];
   });
   return {
     platforms: [
@@ -266,6 +267,30 @@ test.each([
   ['Super Metroid NTSC', 1],
   ['EP1234-BLES01234_00-SUPERMETROID0000.pkg', 1],
   ['Comet2_v1.2_0004.lha', 34],
+  // Any run of words that say what the file is.
+  ['Super Metroid USA Europe', 1],
+  ['Super Metroid World Rev A', 1],
+  ['Super Metroid MULTi5 German v1.2', 1],
+  ['Super.Metroid.ITA.ENG.DVD-OWLS', 1],
+  ['SUPERMETROID-OWLS', 1],
+  ['super_metroid_de', 1],
+  ['setup_super_metroid_2.1.0.exe', 1],
+  ['Super Metroid-D1.bin', 1],
+  ['Super Metroid [GoodOwl 3.2] DEX', 1],
+  ['SuperMetroid_PCSF00214_v1.02', 1],
+  ['4D5307E6 - Super Metroid', 1],
+  ['Super Metroid.81', 1],
+  // The game's own companies, without brackets, and those of others.
+  ['Ivy Works - Grim', 46],
+  ['Grim, Owl House, 1993', 46],
+  ['Grim-1993-Ivy', 46],
+  ['Grim Kite', null],
+  // Two titles of a game.
+  ['Super Metroid aka Night Owls', 1],
+  ['Сова (Super Metroid) (RUS)', 1],
+  // Nothing but a code.
+  ['SLES_501.42.sfc', null],
+  ['MTRO-01942.sfc', null],
   // Near enough for a name, not for a guess.
   ['Super Metroyd', 1],
   ['01 - Super Metroyd', null],

@@ -94,8 +94,14 @@ test('the nearest slugs are those of the platforms with the most similar names',
 });
 
 test('a query names platforms with the same names', () => {
-  expect(names.runsIn(['doom', 'sega', 'genesis'])[0]).toEqual({ platforms: [2], rest: ['doom'] });
-  expect(names.runsIn(['zelda', 'snes'])).toEqual([{ platforms: [0], rest: ['zelda'] }]);
+  expect(names.runsIn(['doom', 'sega', 'genesis'])[0]).toEqual({
+    platforms: [2],
+    rest: ['doom'],
+    isAtEnd: true,
+  });
+  expect(names.runsIn(['zelda', 'snes'])).toEqual([
+    { platforms: [0], rest: ['zelda'], isAtEnd: true },
+  ]);
   expect([names.isName('sfc'), names.isName('zelda')]).toEqual([true, false]);
 });
 

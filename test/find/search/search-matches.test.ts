@@ -44,6 +44,9 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
       ['sword i & ii', 'Sword I + II'],
       ['sword i and ii', 'Sword I + II'],
       ['mega man x 4', 'Mega Man X4'],
+      ['mega man x iv', 'Mega Man X4'],
+      ['sword 1 & 2', 'Sword I & II'],
+      ['sword 1 and 2', 'Sword I & II'],
       ['10000 blades', '10,000 Blades'],
     ],
     [
@@ -65,6 +68,8 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
       ['rally 2004', 'Rally 04'],
       ['rally94', 'Rally 1994 World Tour'],
       ['rally 2012', 'Rally 12'],
+      ['1994 rally', "Rally '94"],
+      ['94 rally', 'Rally 1994'],
     ],
     [
       ['rally 95', "Rally '94"],
@@ -86,6 +91,8 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
       ['龙', '龍の城'],
       ['大戦', '大戰'],
       ['沢', '澤の森'],
+      ['軽い蛍', '輕い螢'],
+      ['叱る', '𠮟る'],
     ],
     [['三国氏', '三國志']],
   ],

@@ -35,11 +35,21 @@ test('a title has no more spellings of long vowels than those of the first three
   expect(variantsOf('Ō Ō Ō Ō Ō')).toHaveLength(28);
 });
 
-test('a query has its long vowels once without and once with their second letters', () => {
+test('a query has each of its long vowels with and without its second letter', () => {
   expect(queryVariantsOf('Jikkyō Kūga 2', 2)).toEqual([
     ['jikkyo', 'kuga'],
     ['jikkyou', 'kuuga'],
+    ['jikkyou', 'kuga'],
+    ['jikkyo', 'kuuga'],
   ]);
+});
+
+test('× is the word "x", which a title may lack, and which is meant in a query', () => {
+  expect(variantsOf('Lynx×Otter')).toEqual([
+    ['lynx', 'x', 'otter'],
+    ['lynx', 'otter'],
+  ]);
+  expect(queryVariantsOf('lynx×otter')).toEqual([['lynx', 'x', 'otter']]);
 });
 
 test('a title that is not in the Latin script is also found by the words of its slug', () => {

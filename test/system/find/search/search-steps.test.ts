@@ -16,11 +16,14 @@ describe('near spellings', () => {
   });
 
   test('count beside a beginning of a word that far fewer titles have, and come after it', async () => {
-    const tekken = ['Tekken', 'Tekken 2', 'Tekken 3', 'Tekken 4', 'Tekken 5'];
+    const numbers = Array.from({ length: 11 }, (_, at) => at + 2);
+    const tekken = ['Tekken', ...numbers.map((number) => `Tekken ${number}`)];
     const search = await searchOf(
       on('nes', 'Tekenen met Ton'),
       ...tekken.map((title) => on('snes', title)),
-      ...['Zeldin', 'Held', 'Held 2', 'Held 3', 'Held 4'].map((title) => on('snes', title)),
+      ...['Zeldin', 'Held', ...numbers.slice(0, 8).map((number) => `Held ${number}`)].map((title) =>
+        on('snes', title),
+      ),
     );
     const ranked = (q: string, platform = '') => {
       const { step, hits } = search.search({ q, platform, sort: 'relevance' });
@@ -32,6 +35,21 @@ describe('near spellings', () => {
     expect(ranked('tekenen')).toEqual(['exact', 'Tekenen met Ton']);
     expect(ranked('zeld')).toEqual(['exact', 'Zeldin']);
     expect(ranked('tek')).toEqual(['exact', ...tekken, 'Tekenen met Ton']);
+  });
+
+  test('of a platform at an end come besides rarer titles with all words, after equal ones', async () => {
+    const games = ['Tetris', 'Tetris 2', 'New Tetris'].map((title) => on('nes', title));
+    const hack = 'Tetris (NES Hack)';
+    const search = await searchOf(...games, on('snes', hack), on('snes', 'Tetris'));
+    const ranked = (q: string) => {
+      const { step, hits } = search.search({ q, sort: 'relevance' });
+      return [step, ...hits.map(({ title }) => title)];
+    };
+    expect(ranked('tetris nes')).toEqual(['platform', 'Tetris', hack, 'Tetris 2']);
+    for (const q of ['nes tetris', 'tetris for nes', 'tetris on nes'])
+      expect(ranked(q)[0], q).toBe('platform');
+    expect(ranked('hack nes')).toEqual(['exact', hack]);
+    expect(ranked('new tetris nes')).toEqual(['platform', 'New Tetris']);
   });
 
   test('are those of the word in the query, not of a word that equals it', async () => {

@@ -58,7 +58,7 @@ export function makeFind(
       const begun = variantsWith((other) =>
         equalPrefixes(word).some((text) => other.startsWith(text)),
       );
-      return nearSpellings(word).filter((near) => variantsWith((one) => one === near) > 4 * begun);
+      return nearSpellings(word).filter((near) => variantsWith((one) => one === near) > 10 * begun);
     });
   return (q, platform) => {
     const variants =
@@ -71,6 +71,7 @@ export function makeFind(
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));
     const steps: readonly [Step, () => Tiers][] = [
       ['near', () => besideBeginnings(variants, queries, exactly, nearlyAtEnd)],
+      ['platform', () => besidePlatform(variants, queries, exactly, slugsOfName)],
       ['exact', () => tiersOf(variants, queries.map(exactly))],
       ['near', () => tiersOf(variants, queries.map(nearly))],
       ['platform', () => findOnPlatform(variants, queries, exactly, slugsOfName)],
@@ -111,7 +112,8 @@ function besideBeginnings(
   };
   if (exact.size === 0 || !queries.every(isOnlyPrefix)) return new Map();
   const near = tiersOf(variants, queries.map(nearlyAtEnd));
-  if (near.size === exact.size) return new Map();
+  const both = new Set([...near.keys(), ...exact.keys()]);
+  if (both.size - exact.size < 10 * exact.size) return new Map();
   const after = Array.from(near, ([game, { tier, additional }]): [ReferenceGame, Place] => {
     return [game, exact.get(game) ?? { tier: tier + 8, additional }];
   });
@@ -136,6 +138,52 @@ function tiersOf(variants: Variants, queries: readonly QueryVariant[]): Map<Refe
   return best;
 }
 
+/**
+ * If words at an end name a platform with games whose titles equal the others or begin so: these and the exact
+ * matches; without exact ones, all games of the platform that the others find.
+ * @returns none if there are no such games
+ */
+function besidePlatform(
+  variants: Variants,
+  queries: readonly (readonly string[])[],
+  exactly: (words: readonly string[]) => QueryVariant,
+  slugsOfName: ReadonlyMap<string, ReadonlySet<string>>,
+): Tiers {
+  for (const words of queries) {
+    for (const { slugs, others, isAtEnd } of platformRuns(words, slugsOfName)) {
+      if (!isAtEnd || others.length === 0) continue;
+      const isBefore = others.length > 1 && /^(?:on|for)$/.test(others.at(-1) ?? '');
+      const query = exactly(isBefore ? others.slice(0, -1) : others);
+      const onPlatform = new Map([...variants].filter(([game]) => slugs.has(game.platform)));
+      const ofPlatform = tiersOf(onPlatform, [query]);
+      const begun = [...ofPlatform].filter(([, { tier }]) => tier <= 2);
+      if (begun.length === 0) continue;
+      const found = tiersOf(variants, queries.map(exactly));
+      if (found.size === 0) return ofPlatform;
+      for (const [game, { tier, additional }] of begun) {
+        const place = { tier: tier === 0 ? 0.5 : tier + 8, additional };
+        if ((found.get(game)?.tier ?? 99) > place.tier) found.set(game, place);
+      }
+      return found;
+    }
+  }
+  return new Map();
+}
+
+/** The runs of words that name platforms: longer ones first, then later ones. */
+function* platformRuns(
+  words: readonly string[],
+  slugsOfName: ReadonlyMap<string, ReadonlySet<string>>,
+) {
+  for (let size = words.length; size >= 1; size--) {
+    for (let start = words.length - size; start >= 0; start--) {
+      const slugs = slugsOfName.get(words.slice(start, start + size).join(''));
+      const isAtEnd = start === 0 || start + size === words.length;
+      if (slugs !== undefined) yield { slugs, others: words.toSpliced(start, size), isAtEnd };
+    }
+  }
+}
+
 /** Takes the longest run of words that names platforms on which the other words find a game. */
 function findOnPlatform(
   variants: Variants,
@@ -144,18 +192,13 @@ function findOnPlatform(
   slugsOfName: ReadonlyMap<string, ReadonlySet<string>>,
 ): Tiers {
   for (const words of queries) {
-    for (let size = words.length; size >= 1; size--) {
-      for (let start = words.length - size; start >= 0; start--) {
-        const slugs = slugsOfName.get(words.slice(start, start + size).join(''));
-        if (slugs === undefined) continue;
-        const others = words.toSpliced(start, size);
-        const onPlatform = new Map([...variants].filter(([game]) => slugs.has(game.platform)));
-        const tiers: Tiers =
-          others.length === 0
-            ? new Map([...onPlatform.keys()].map((game) => [game, undefined]))
-            : tiersOf(onPlatform, [read(others)]);
-        if (tiers.size > 0) return tiers;
-      }
+    for (const { slugs, others } of platformRuns(words, slugsOfName)) {
+      const onPlatform = new Map([...variants].filter(([game]) => slugs.has(game.platform)));
+      const tiers: Tiers =
+        others.length === 0
+          ? new Map([...onPlatform.keys()].map((game) => [game, undefined]))
+          : tiersOf(onPlatform, [read(others)]);
+      if (tiers.size > 0) return tiers;
     }
   }
   return new Map();

@@ -43,7 +43,7 @@ export function readTitle(
 ): TitleVariant {
   const together = (size: number) =>
     words.slice(0, Math.max(0, words.length - size + 1)).map((_, i) => {
-      return writtenTogether(words.slice(i, i + size));
+      return writtenTogether(words.slice(i, i + size), equalInTitle);
     });
   return { words, shown, isSlug, pairs: together(2), triples: together(3) };
 }
@@ -57,7 +57,7 @@ export function readQuery(
     const single = {
       size: 1,
       equal: new Set([
-        ...equalWords(word, start > 0),
+        ...equalWords(word, words.length > 1),
         ...nearSpellings(word, start + 1 === words.length),
       ]),
       prefixes: start + 1 === words.length ? equalPrefixes(word) : [],
@@ -66,13 +66,13 @@ export function readQuery(
     };
     const longer = [2, 3]
       .filter((size) => start + size <= words.length)
-      .filter((size) => !isNumeral(words.slice(start, start + size).join('')))
       .map((size) => {
         const group = words.slice(start, start + size);
         return {
           size,
           equal: writtenTogether(group),
-          prefixes: start + size === words.length ? [group.join('')] : [],
+          prefixes:
+            start + size === words.length && !isNumeral(group.join('')) ? [group.join('')] : [],
           part: undefined,
           together: undefined,
         };
@@ -81,11 +81,18 @@ export function readQuery(
   });
 }
 
+/** The words of a query that a word of a title stands for: a 1 may be shown as "I", but not the other way round. */
+function equalInTitle(word: string, isBesideTitle?: boolean): readonly string[] {
+  const equal = equalWords(word, isBesideTitle);
+  if (word === 'i') return [...equal, '1'];
+  return word === '1' ? equal.filter((other) => other !== 'i') : equal;
+}
+
 /** Every way to write words together: an equal word of each, in order. None is a numeral. */
-function writtenTogether(words: readonly string[]): Set<string> {
+function writtenTogether(words: readonly string[], equal = equalWords): Set<string> {
   let starts = [''];
   for (const [at, word] of words.entries()) {
-    starts = starts.flatMap((start) => equalWords(word, at > 0).map((equal) => start + equal));
+    starts = starts.flatMap((start) => equal(word, at > 0).map((one) => start + one));
   }
   return new Set(starts.filter((text) => !isNumeral(text)));
 }

@@ -90,7 +90,7 @@ export function plainWordsOf(text: string): string[] {
 }
 
 export function wordsOf(text: string): string[] {
-  const characters = [...fold(text).replaceAll('&', ' and ')];
+  const characters = [...fold(text).replaceAll('&', ' and ').replaceAll('×', ' x ')];
   const isInitial = (at: number, before: number) =>
     isLetter(characters[at]) && !isPart(characters[at + before]);
   const isDot = (at: number) =>
@@ -118,23 +118,26 @@ function listsOf(texts: readonly string[], most = Number.POSITIVE_INFINITY): str
 
 /** The lists of words under which a title is found. */
 export function variantsOf(title: string): string[][] {
+  return listsOf([title, ...typedWays(title, ['ou', 'oo', 'o'])]);
+}
+
+/** A text with each way to type its long vowels, of which three may differ; none if it has none. */
+function typedWays(text: string, waysOfO: readonly string[]): string[] {
   let spellings = [''];
   let vowels = 0;
-  for (const character of title.normalize('NFC')) {
-    const ways = { ō: ['ou', 'oo', 'o'], ū: ['uu', 'u'] }[character.toLowerCase()];
+  for (const character of text.normalize('NFC')) {
+    const ways = { ō: waysOfO, ū: ['uu', 'u'] }[character.toLowerCase()];
     const used = ways === undefined ? [character] : vowels++ < 3 ? ways : ways.slice(0, 1);
     spellings = spellings.flatMap((start) => used.map((each) => start + each));
   }
-  return listsOf([title, ...(vowels > 0 ? spellings : [])]);
+  return vowels > 0 ? spellings : [];
 }
 
 /** The lists of words of a query. */
 export function queryVariantsOf(q: string): string[][] {
-  const parts = q.split(/([\p{L}\p{N}\p{M}]+)/u);
+  const parts = q.replaceAll('×', ' x ').split(/([\p{L}\p{N}\p{M}]+)/u);
   const text = parts.map((part) => (part.toLowerCase() === 'and' ? '&' : part)).join('');
-  const composed = text.normalize('NFC');
-  const typed = composed.replaceAll(/ō/gi, 'ou').replaceAll(/ū/gi, 'uu');
-  return listsOf(typed === composed ? [text] : [text, typed], MOST_WORDS);
+  return listsOf([text, ...typedWays(text, ['ou', 'o'])], MOST_WORDS);
 }
 
 const NUMERALS = `i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx
@@ -150,17 +153,18 @@ export function isNumeral(word: string): boolean {
   return NUMERALS.some((numeral, at) => word === numeral || word === String(at + 1));
 }
 
-/** The words that count as the same. @param isAfterTitle whether a word precedes it: then two digits are a year */
-export function equalWords(word: string, isAfterTitle = false): readonly string[] {
+/** The words that count as the same. @param isBesideTitle whether there are other words: then two digits are a year */
+export function equalWords(word: string, isBesideTitle = false): readonly string[] {
   const equal = new Set([word]);
   const numeral = NUMERALS.findIndex((each, at) => word === each || word === String(at + 1));
   // "i" is more likely a letter than the number 1.
+  if (word === '1') equal.add('i');
   if (numeral > 0)
     for (const each of [NUMERALS[numeral], String(numeral + 1)]) equal.add(each ?? '');
   for (const group of SAME) if (group.includes(word)) for (const each of group) equal.add(each);
   if (equal.size === 1) for (const each of longVowels(word, word)) equal.add(each);
   const digits = /^(?:19|20)?(\d\d)$/.exec(word)?.[1];
-  if (isAfterTitle && digits !== undefined)
+  if (isBesideTitle && digits !== undefined)
     for (const each of [digits, `19${digits}`, `20${digits}`]) equal.add(each);
   return [...equal];
 }
