@@ -66,7 +66,7 @@ export function makeSiteHandler({ pageAt, others, keys, log }: PageParts): SiteH
     const { send } = toResponder(response);
     const head = readHead(request);
     if (head.fault !== undefined) {
-      return sendError(request, response, prepareBadRequest(head.fault), true);
+      return sendError(request, response, prepareBadRequest(head.fault.text), true);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return sendError(request, response, METHOD_NOT_ALLOWED);
