@@ -5,14 +5,16 @@
 import type { Html } from '../lib/pages/html.ts';
 import { BASE } from '../proxy/http/request.ts';
 import type { Resource } from '../proxy/http/resource.ts';
+import { headerLines } from '../proxy/http/response.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
 import { parseContract, resolveContract } from './docs/contract.ts';
+import { makeContractDocuments } from './docs/contract-documents.ts';
 import { makeDocs } from './docs/docs.ts';
 import { chooseExamples, type Examples, type Shown, showGeneration } from './docs/examples.ts';
 import { originOf } from './explore/page.ts';
 import { startPage } from './start-page.ts';
 import { makeFixedPages } from './static/fixed-pages.ts';
-import { HTML, makePage, pageResource } from './static/page-responses.ts';
+import { HTML, makePage, type Page, pageResource } from './static/page-responses.ts';
 
 /** What the pages say about this installation. */
 interface SiteFacts {
@@ -24,8 +26,11 @@ interface SiteFacts {
   readonly hasExplorer: boolean;
 }
 
-/** A page, or a function that makes one which shows the catalogue. */
-type SitePage = Resource | ((shown: Shown) => Promise<Html>);
+/** A page, or a function that makes one which shows the catalogue. Only markup may show images. */
+type SitePage = Resource | ((shown: Shown) => Promise<Html | Page>);
+
+/** Tools in browsers read the contract. */
+const ANY_ORIGIN = { headers: headerLines('Access-Control-Allow-Origin: *') };
 
 /**
  * Takes 0.2 s.
@@ -34,11 +39,16 @@ type SitePage = Resource | ((shown: Shown) => Promise<Html>);
 export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
   const { publicUrl, hasExplorer } = facts;
   const api = `${publicUrl}${BASE}`;
-  const contract = parseContract();
-  const fixed = makeFixedPages(contract, publicUrl, hasExplorer);
+  const whole = parseContract();
+  const contract = resolveContract(whole);
+  const fixed = makeFixedPages(hasExplorer);
   return new Map<string, SitePage>([
     ['/', (shown) => startPage(api, hasExplorer, shown)],
-    ...makeDocs(resolveContract(contract), { ...facts, api }),
+    ...makeDocs(contract, { ...facts, api }),
+    ...makeContractDocuments(whole, contract, api).map(({ path, type, contentFor }) => {
+      const make = async ({ examples }: Shown) => makePage(type, contentFor(examples), ANY_ORIGIN);
+      return [path, make] as const;
+    }),
     ...Array.from(fixed, ([path, page]) => [path, pageResource(page)] as const),
   ]);
 }
@@ -64,10 +74,14 @@ export function makePageFinder(
     const known = resources.get(path);
     if (known !== undefined) return known;
     const imageOrigin = originOf(generation);
-    const resource = page(showGeneration(generation, made.examples)).then((text) =>
-      pageResource(makePage(HTML, text.toString(), { imageOrigin })),
+    const resource = page(showGeneration(generation, made.examples)).then((made) =>
+      pageResource(isPage(made) ? made : makePage(HTML, made.toString(), { imageOrigin })),
     );
     resources.set(path, resource);
     return resource;
   };
+}
+
+function isPage(made: Html | Page): made is Page {
+  return Object.hasOwn(Object(made), 'content');
 }

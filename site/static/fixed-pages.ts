@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { readFiles, renderPage, SHARED_FILES } from '../../lib/pages/layout.ts';
 import { BASE } from '../../proxy/http/request.ts';
-import { JSON_TYPE } from '../../proxy/http/response.ts';
 import { renderMarkdown } from '../docs/markdown.ts';
 import { HTML, makePage, type Page } from './page-responses.ts';
 
@@ -20,21 +19,12 @@ const FOLDERS = [
 ];
 
 /**
- * @param contract from `parseContract`
- * @param publicUrl the address at which clients reach the proxy
  * @returns the pages by their exact path
  * @throws Error when a file of the program is missing
  */
-export function makeFixedPages(
-  contract: object,
-  publicUrl: string,
-  hasExplorer: boolean,
-): ReadonlyMap<string, Page> {
-  const text = JSON.stringify({ ...contract, servers: [{ url: `${publicUrl}${BASE}` }] });
-  const origins = { headers: 'Access-Control-Allow-Origin: *\r\n' };
+export function makeFixedPages(hasExplorer: boolean): ReadonlyMap<string, Page> {
   return new Map([
     ['/changelog', makePage(HTML, changelogPage(hasExplorer).toString())],
-    ['/openapi.json', makePage(JSON_TYPE, text, origins)],
     ['/robots.txt', makePage('text/plain; charset=utf-8', ROBOTS)],
     ...FOLDERS.flatMap(readFiles).map(
       ({ name, type, content }) => [`/${name}`, makePage(type, content)] as const,
@@ -51,6 +41,8 @@ function changelogPage(hasExplorer: boolean): Html {
     styles: ['/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>
+      <h2 id="promise">What is promised</h2>
+      <p>Within <code>${BASE}</code>, members, parameters, headers and values may be added; none is removed or changes its meaning. So ignore what you do not know. What is deprecated is announced for a year before, with the headers <code>Deprecation</code> and <code>Sunset</code>.</p>
       ${renderMarkdown(apiChanges(readFileSync(CHANGELOG, 'utf8')), 'change')}`,
   });
 }

@@ -218,7 +218,8 @@ describe('a member that the contract does not name', () => {
   test('is a fault also where another response has it', () => {
     const of = closeObjects(contract);
     const first = (name: string) =>
-      ((components.examples?.[name]?.value as JsonObject).data as JsonObject[])[0] as JsonObject;
+      (components.examples as Record<string, { value: { data: JsonObject[] } }>)[name]?.value
+        .data[0] as JsonObject;
     expect(errorsOf(of, 'Platform', first('PlatformAliases'))).toHaveLength(1);
     expect(errorsOf(of, 'Error', { error: 'Not found', parameter: 'q' })).toHaveLength(1);
     const cover = first('RecentCovers');
