@@ -10,7 +10,7 @@ import { rowOf } from '../rows/catalogue.ts';
 import type { CoverItem, CoverNumber, GameItem, PlatformNumber } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
 import { coverColumns, filterColumns, gameColumns, pathColumns, titleColumns } from './indexes.ts';
-import { findRecent, makeStats, platformsBody, recentBody } from './lists.ts';
+import { findRecent, makeStats, platformsBody, recentBody, writeTitleLists } from './lists.ts';
 import type { PackSource, WriteSource } from './packs.ts';
 import { linkSame, makePositions, writePack } from './packs.ts';
 import { writeTitleFiles } from './titles.ts';
@@ -30,13 +30,15 @@ export async function writeGeneration(
   const writeColumns = (name: string, columnsOf: (source: WriteSource) => object) =>
     linkSame(source, name) ?? output.write(name, encodeIndex(columnsOf(source)));
   const filters = filterColumns(source);
+  const titles = titleColumns(source);
   const recent = findRecent(source.covers);
   const { body: stats, ...summary } = makeStats(source, recent);
   const files = [
     ...packs,
     await writeColumns(layout.GAME_INDEX, gameColumns),
     await writeColumns(layout.PATH_INDEX, pathColumns),
-    await writeColumns(layout.TITLE_INDEX, titleColumns),
+    await writeColumns(layout.TITLE_INDEX, () => titles),
+    ...(await writeTitleLists(output, source, titles)),
     await writeColumns(layout.FILTER_INDEX, () => filters),
     await writeColumns(layout.COVER_INDEX, () => coverColumns(source, filters)),
     ...(await writeTitleFiles(output, source)),

@@ -4,10 +4,19 @@
  */
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
+import { idAt, textOfId } from '../format/index/ids.ts';
 import { type FindFiles, openFindFiles } from '../format/index/index-file.ts';
 import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
-import { openTitles } from '../format/index/titles.ts';
-import { coversPack, gamesPack, isPack, MANIFEST } from '../format/layout.ts';
+import { openTitles, type TitleColumns, titleLists } from '../format/index/titles.ts';
+import {
+  coversPack,
+  gamesPack,
+  isPack,
+  isTitleList,
+  MANIFEST,
+  TITLE_INDEX,
+  titleList,
+} from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
@@ -83,7 +92,7 @@ export async function verifyAndOpen(
   }
   for (const pack of packs) checks.pack(dir, pack);
   if (checks.values !== undefined) {
-    openTitles(read, manifest.counts.games);
+    checkTitleLists(manifest, index, openTitles(read, manifest.counts.games), read);
     checks.values(openFindFiles(read), index);
     readHistory(dir, index, manifest, checks.read);
   }
@@ -108,6 +117,32 @@ function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordI
   ] as const) {
     if (found !== expected)
       throw new Error(`The index has ${found} ${name}, but ${MANIFEST} says ${expected}.`);
+  }
+}
+
+/** Checks that the lists of alternative titles are those of the index, and that no other is there. */
+function checkTitleLists(
+  { files }: Manifest,
+  { platforms, games }: RecordIndex,
+  titles: TitleColumns,
+  read: (name: string) => Buffer,
+): void {
+  const positionOf = new Uint32Array(games.numberOfId.length);
+  games.numberOfId.forEach((game, position) => {
+    positionOf[game] = position;
+  });
+  const firstGame = [...platforms.map((each) => each.firstGame), positionOf.length];
+  const expected = new Set<string>();
+  const idOf = (game: number) => textOfId(idAt(games, positionOf[game]));
+  for (const [platform, content] of titleLists(titles, firstGame, idOf)) {
+    const name = titleList(platforms[platform].slug);
+    expected.add(name);
+    if (read(name).toString() !== content())
+      throw new Error(`${name} does not have the titles of ${TITLE_INDEX}.`);
+  }
+  for (const { path: name } of files) {
+    if (isTitleList(name) && !expected.has(name))
+      throw new Error(`${name} has no titles in ${TITLE_INDEX}.`);
   }
 }
 
