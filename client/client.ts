@@ -161,7 +161,7 @@ export function createClient(options: ClientOptions): Client {
       const { signal } = options;
       const call = async (query: object) =>
         (await request('/match', { query: { ...query }, signal })).data;
-      return matchAll(call, paths, { ...options, platform });
+      return matchAll(call, paths, { ...options, platform: [platform] });
     },
     file(path, { snapshot, signal } = {}) {
       const headers = snapshot === undefined ? {} : { 'X-Snapshot': snapshot };

@@ -3,6 +3,7 @@ import type { components, paths } from './contract.ts';
 
 type Schemas = components['schemas'];
 export type Platform = Schemas['Platform'];
+export type ListedPlatform = Schemas['ListedPlatform'];
 export type Game = Schemas['Game'];
 export type Cover = Schemas['Cover'];
 export type CoverFile = Schemas['CoverFile'];

@@ -1,10 +1,10 @@
 /** Maps the names by which programs call platforms to slugs, with the names that the API lists. */
 import { platformKey, platformKeys } from '../find/names/platform-keys.ts';
-import type { Platform } from './contract-types.ts';
+import type { ListedPlatform } from './contract-types.ts';
 
 /** The slugs of the platforms that each name means; none if the catalogue has no such platform. */
 export function mapPlatforms(
-  platforms: readonly Platform[],
+  platforms: readonly ListedPlatform[],
   names: readonly string[],
 ): Map<string, string[]> {
   const slugs = platforms.map(({ slug }) => slug);

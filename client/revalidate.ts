@@ -37,7 +37,9 @@ export function makeRevalidating(send: Send, mostCharacters: number): Send {
     if (kept !== undefined) request.headers.set('If-None-Match', kept.etag);
     const response = await send(request);
     const { headers, status } = response;
-    const text = status === 304 && kept !== undefined ? kept.text : await response.text();
+    // Also of a 304: an unread body, although it is empty, keeps its connection busy in some runtimes.
+    const body = await response.text();
+    const text = status === 304 && kept !== undefined ? kept.text : body;
     const etag = headers.get('etag');
     if (etag !== null) keep(request.url, { etag, text });
     return new Response(text, { headers });

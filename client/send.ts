@@ -12,6 +12,8 @@ export interface SendOptions {
    * Past it, the error is thrown. By default 120; with 0 it never waits.
    */
   readonly longestWait?: number | undefined;
+  /** Is called before each wait, to tell who waits for the response. */
+  readonly onWait?: ((seconds: number) => void) | undefined;
   /** Replaces the global `fetch`. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
 }
@@ -23,7 +25,7 @@ const TRY_LATER = [429, 503];
 
 /** @returns a function that throws an `ApiError`, or what `fetch` throws, such as an `AbortError` */
 export function makeSend(options: SendOptions): Send {
-  const { key, longestWait = 120 } = options;
+  const { key, longestWait = 120, onWait } = options;
   const fetchOnce = options.fetch ?? ((request) => fetch(request));
 
   return async (request) => {
@@ -37,24 +39,28 @@ export function makeSend(options: SendOptions): Send {
       }
       // An unread body would keep its connection busy.
       await response.body?.cancel();
+      onWait?.(seconds);
       await wait(seconds, request.signal);
       waited += seconds;
     }
   };
 }
 
-/** @throws the reason of the signal, as soon as it is aborted */
-function wait(seconds: number, signal: AbortSignal): Promise<void> {
+/**
+ * @param signal some runtimes have none at a request
+ * @throws the reason of the signal, as soon as it is aborted
+ */
+function wait(seconds: number, signal: AbortSignal | null | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(signal.reason);
+      reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
+      signal?.removeEventListener('abort', stop);
       resolve();
     }, seconds * 1000);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
   });
 }

@@ -8,15 +8,17 @@ import type { Html } from '../lib/pages/html.ts';
 import type { SiteFrame } from '../lib/pages/layout.ts';
 import { BASE } from '../proxy/http/request.ts';
 import type { Resource } from '../proxy/http/resource.ts';
+import { headerLines } from '../proxy/http/response.ts';
 import type { SiteParts } from '../proxy/serve/workers/serving-thread.ts';
 import type { Generation } from '../proxy/snapshot/generation.ts';
 import { parseContract, resolveContract } from './docs/contract.ts';
+import { makeContractDocuments, ownContract } from './docs/contract-documents.ts';
 import { makeDocs } from './docs/docs.ts';
 import { chooseExamples, type Examples, type Shown, showGeneration } from './docs/examples.ts';
 import { originOf } from './explore/page.ts';
 import { startPage } from './start-page.ts';
 import { makeFixedPages } from './static/fixed-pages.ts';
-import { HTML, makePage, pageResource } from './static/page-responses.ts';
+import { HTML, makePage, type Page, pageResource } from './static/page-responses.ts';
 
 /** What the pages say about this installation. */
 interface SiteFacts {
@@ -27,8 +29,11 @@ interface SiteFacts {
   readonly frame: SiteFrame;
 }
 
-/** A page, or a function that makes one which shows the catalogue. */
-type SitePage = Resource | ((shown: Shown) => Promise<Html>);
+/** A page, or a function that makes one which shows the catalogue. Only markup may show images. */
+type SitePage = Resource | ((shown: Shown) => Promise<Html | Page>);
+
+/** Tools in browsers read the contract. */
+const ANY_ORIGIN = { headers: headerLines('Access-Control-Allow-Origin: *') };
 
 /**
  * Takes 0.2 s.
@@ -37,11 +42,16 @@ type SitePage = Resource | ((shown: Shown) => Promise<Html>);
 export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
   const { publicUrl, frame } = facts;
   const api = `${publicUrl}${BASE}`;
-  const contract = parseContract();
-  const fixed = makeFixedPages(contract, publicUrl, frame);
+  const whole = ownContract(parseContract(), frame);
+  const contract = resolveContract(whole);
+  const fixed = makeFixedPages(frame);
   return new Map<string, SitePage>([
     ['/', (shown) => startPage(api, frame, shown)],
-    ...makeDocs(resolveContract(contract), { ...facts, api }),
+    ...makeDocs(contract, { ...facts, api }),
+    ...makeContractDocuments(whole, contract, api).map(({ path, type, contentFor }) => {
+      const make = async ({ examples }: Shown) => makePage(type, contentFor(examples), ANY_ORIGIN);
+      return [path, make] as const;
+    }),
     ...Array.from(fixed, ([path, page]) => [path, pageResource(page)] as const),
   ]);
 }
@@ -86,12 +96,17 @@ export function makePageFinder(
     try {
       made.examples ??= chooseExamples(generation);
       await nextTurn();
-      const markup = await page(showGeneration(generation, made.examples));
+      const content = await page(showGeneration(generation, made.examples));
       await nextTurn();
+      if (isPage(content)) return pageResource(content);
       const imageOrigin = originOf(generation);
-      return pageResource(makePage(HTML, markup.toString(), { imageOrigin }));
+      return pageResource(makePage(HTML, content.toString(), { imageOrigin }));
     } finally {
       if (isHeld) generation?.stored.release();
     }
   }
+}
+
+function isPage(made: Html | Page): made is Page {
+  return Object.hasOwn(Object(made), 'content');
 }

@@ -1,11 +1,14 @@
 /**
  * Makes the files that are complete response bodies: `platforms.json`, `covers-recent.json` and
- * `stats.json`.
+ * `stats.json`; and writes the alternative titles of each platform for readers of copies.
  */
 
-import { at, next } from '../../lib/columns/numbers.ts';
-import { compareIds } from '../../lib/format/index/ids.ts';
-import { coversPack } from '../../lib/format/layout.ts';
+import { numbersOf } from '../../lib/columns/columns.ts';
+import { at, type GameNumber, next } from '../../lib/columns/numbers.ts';
+import { compareIds, textOfId } from '../../lib/format/index/ids.ts';
+import { type TitleColumns, titleLists } from '../../lib/format/index/titles.ts';
+import { coversPack, TITLE_INDEX, titleList } from '../../lib/format/layout.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import type { CoverItem, Covers, PlatformNumber } from '../rows/catalogue.ts';
@@ -121,4 +124,21 @@ function countValues(name: 'region' | 'type', { byId, values }: Covers) {
     .filter((index) => counts[index] > 0)
     .sort((a, b) => counts[b] - counts[a] || compareUnits(texts[a] ?? last, texts[b] ?? last))
     .map((index) => ({ [name]: texts[index], covers: counts[index] }));
+}
+
+/** Writes the alternative titles of the games of each platform that has some, or links them. */
+export async function writeTitleLists(
+  output: Output,
+  { platforms, games, numbering, sameFiles, source }: PackedCatalogue,
+  titles: TitleColumns,
+): Promise<ManifestFile[]> {
+  const idOfGame = (game: number) =>
+    textOfId(idOf(games.ids, numbering.itemOfGame[at<GameNumber>(game)]));
+  const files: ManifestFile[] = [];
+  for (const [platform, content] of titleLists(titles, numbersOf(numbering.firstGame), idOfGame)) {
+    const name = titleList(platforms[platform].slug);
+    const linked = sameFiles.has(TITLE_INDEX) ? source?.link(name) : undefined;
+    files.push(linked ?? (await output.write(name, [content()])));
+  }
+  return files;
 }

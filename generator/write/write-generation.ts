@@ -15,7 +15,7 @@ import { rowOf } from '../rows/catalogue.ts';
 import { idOf } from '../rows/ids.ts';
 import type { Output } from './file-writer.ts';
 import { coverColumns, filterColumns, gameColumns, pathColumns, titleColumns } from './indexes.ts';
-import { findRecent, makeStats, platformsBody, recentBody } from './lists.ts';
+import { findRecent, makeStats, platformsBody, recentBody, writeTitleLists } from './lists.ts';
 import type { PackedCatalogue, PackRecords } from './packs.ts';
 import { linkSame, makePositions, writePack } from './packs.ts';
 
@@ -34,13 +34,15 @@ export async function writeGeneration(
   const writeColumns = (name: string, columnsOf: (catalogue: PackedCatalogue) => object) =>
     linkSame(catalogue, name) ?? output.write(name, encodeIndex(columnsOf(catalogue)));
   const filters = filterColumns(catalogue);
+  const titles = titleColumns(catalogue);
   const recent = findRecent(catalogue.covers);
   const { body: stats, ...summary } = makeStats(catalogue, recent);
   const files = [
     ...packs,
     await writeColumns(layout.GAME_INDEX, gameColumns),
     await writeColumns(layout.PATH_INDEX, pathColumns),
-    await writeColumns(layout.TITLE_INDEX, titleColumns),
+    await writeColumns(layout.TITLE_INDEX, () => titles),
+    ...(await writeTitleLists(output, catalogue, titles)),
     await writeColumns(layout.FILTER_INDEX, () => filters),
     await writeColumns(layout.COVER_INDEX, () => coverColumns(catalogue, filters)),
     ...(await writeTitleFiles(output, catalogue)),

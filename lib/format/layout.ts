@@ -106,6 +106,17 @@ export function coversPack(platformSlug: string): string {
   return `covers/${platformSlug}.json`;
 }
 
+/** Inside a generation: the alternative titles of a platform's games. A platform without any has no such file. */
+export function titleList(platformSlug: string): string {
+  return `titles/${platformSlug}.json`;
+}
+
+/** The folders in a generation. */
+export const GENERATION_FOLDERS: readonly string[] = ['games', 'covers', 'titles', 'index'];
+
+/** Whether a path in a generation is that of a list of alternative titles. */
+export const isTitleList = matching(/^titles\/(?!\.)[A-Za-z0-9._~-]{1,191}\.json$/);
+
 /** Whether a path in a generation is that of a pack. */
 export const isPack = matching(/^(?:games|covers)\/(?!\.)[A-Za-z0-9._~-]{1,191}\.json$/);
 

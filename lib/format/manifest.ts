@@ -25,6 +25,7 @@ import {
   generationId,
   isGenerationId,
   isPack,
+  isTitleList,
   MANIFEST,
 } from './layout.ts';
 
@@ -105,7 +106,7 @@ export function findOtherCollation({
 }
 
 /**
- * The largest manifest that is read, in bytes: enough for three thousand platforms. One of another machine
+ * The largest manifest that is read, in bytes: enough for two thousand platforms. One of another machine
  * may be hostile, and its objects may take 50 times its size in memory.
  */
 export const LARGEST_MANIFEST = 1280 * 1024;
@@ -203,7 +204,7 @@ export function parseManifest(text: Buffer | string): Manifest {
  * that a generator writes are accepted.
  */
 function isFilePath(value: unknown): value is string {
-  return isPack(value) || (FIXED_FILES as readonly unknown[]).includes(value);
+  return isPack(value) || isTitleList(value) || (FIXED_FILES as readonly unknown[]).includes(value);
 }
 
 function sortedFiles(files: readonly ManifestFile[]): ManifestFile[] {

@@ -14,7 +14,7 @@ from pathlib import Path
 LAYOUT = Path(__file__).with_name("layout.ts").read_text()
 VERSION = int(re.search(r"FORMAT_VERSION = (\d+)", LAYOUT)[1])
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i"}
-PATH = re.compile(r"(?:(?:games|covers|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
+PATH = re.compile(r"(?:(?:games|covers|titles|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
 
 
 def columns(data):

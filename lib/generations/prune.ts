@@ -4,7 +4,13 @@
  */
 import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { CURRENT, GENERATIONS, sequenceOf, UNFINISHED_PREFIX } from '../format/layout.ts';
+import {
+  CURRENT,
+  GENERATION_FOLDERS,
+  GENERATIONS,
+  sequenceOf,
+  UNFINISHED_PREFIX,
+} from '../format/layout.ts';
 import { correctFolder, makeFolder, makeSnapshotsFolder } from './files/file-modes.ts';
 import { removeDeadWrites } from './files/replace-file.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from './generations.ts';
@@ -67,7 +73,7 @@ export function beginGeneration(snapshotsDir: string): { dir: string; clear: () 
   const work = path.join(generations, `${UNFINISHED_PREFIX}${process.pid}`);
   const dir = path.join(work, 'generation');
   for (const folder of [work, dir]) makeFolder(folder);
-  for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
+  for (const folder of GENERATION_FOLDERS) makeFolder(path.join(dir, folder));
   // Removing is retried, since a worker may still be writing while the process exits.
   const remove = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
   process.once('exit', remove);

@@ -6,7 +6,7 @@
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
+import { GENERATION_FOLDERS, GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -148,7 +148,7 @@ export async function publishAs(
   });
   const target = generationDir(snapshotsDir, manifest.id);
   linkUnchanged(snapshotsDir, dir, manifest, previous);
-  for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  for (const folder of [...GENERATION_FOLDERS, '.']) syncFolder(path.join(dir, folder));
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && !evenIfHeld) throw new HeldError(held);

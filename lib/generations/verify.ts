@@ -6,10 +6,19 @@
  */
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
+import { idAt, textOfId } from '../format/index/ids.ts';
 import { type FindFiles, openFindFiles } from '../format/index/index-file.ts';
 import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
-import { checkTitles, openTitles } from '../format/index/titles.ts';
-import { coversPack, gamesPack, isPack, MANIFEST } from '../format/layout.ts';
+import { checkTitles, openTitles, type TitleColumns, titleLists } from '../format/index/titles.ts';
+import {
+  coversPack,
+  gamesPack,
+  isPack,
+  isTitleList,
+  MANIFEST,
+  TITLE_INDEX,
+  titleList,
+} from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
@@ -83,7 +92,9 @@ export async function verifyAndOpen(
     ],
   );
   if (checks.values !== undefined) {
-    checkTitles(openTitles(contentOf), manifest.counts.games);
+    const titles = openTitles(contentOf);
+    checkTitles(titles, manifest.counts.games);
+    checkTitleLists(manifest, index, titles, contentOf);
     checks.values(openFindFiles(contentOf), index);
     readHistory(dir, index, manifest, read);
   }
@@ -116,6 +127,32 @@ function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordI
   ] as const) {
     if (found !== expected)
       throw new Error(`The index has ${found} ${name}, but ${MANIFEST} says ${expected}.`);
+  }
+}
+
+/** Checks that the lists of alternative titles are those of the index, and that no other is there. */
+function checkTitleLists(
+  { files }: Manifest,
+  { platforms, games }: RecordIndex,
+  titles: TitleColumns,
+  read: (name: string) => Buffer,
+): void {
+  const positionOf = new Uint32Array(games.numberOfId.length);
+  games.numberOfId.forEach((game, position) => {
+    positionOf[game] = position;
+  });
+  const firstGame = [...platforms.map((each) => each.firstGame), positionOf.length];
+  const expected = new Set<string>();
+  const idOf = (game: number) => textOfId(idAt(games, positionOf[game]));
+  for (const [platform, content] of titleLists(titles, firstGame, idOf)) {
+    const name = titleList(platforms[platform].slug);
+    expected.add(name);
+    if (read(name).toString() !== content())
+      throw new Error(`${name} does not have the titles of ${TITLE_INDEX}.`);
+  }
+  for (const { path: name } of files) {
+    if (isTitleList(name) && !expected.has(name))
+      throw new Error(`${name} has no titles in ${TITLE_INDEX}.`);
   }
 }
 

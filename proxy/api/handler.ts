@@ -285,7 +285,7 @@ export class Api {
   /** Sends 400 for a wrong parameter; other errors are those of the program. */
   private refuse(reply: Reply, error: unknown): void {
     if (error instanceof ParameterError && !reply.isSent)
-      this.send(reply, badRequest(error.message, error.parameter));
+      this.send(reply, badRequest({ text: error.message, field: error.parameter }));
     else this.fail(reply, error);
   }
 
@@ -302,7 +302,7 @@ export class Api {
 function checkSnapshotId(snapshot: string | undefined): void {
   if (snapshot === undefined || isGenerationId(snapshot)) return;
   throw new ParameterError(
-    undefined,
+    'X-Snapshot',
     'X-Snapshot must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
   );
 }

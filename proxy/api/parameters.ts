@@ -14,7 +14,7 @@ import { type Id, splitId } from '../../lib/format/index/ids.ts';
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
-  /** The name of the parameter; undefined if it is about a header field. */
+  /** The name of the parameter or header field; undefined for a value without a name. */
   readonly parameter: string | undefined;
 
   constructor(parameter: string | undefined, message: string) {
@@ -74,6 +74,9 @@ function repeatedParameter(name: string): ParameterError {
 
 function unknownParameter(name: string, allowed: readonly string[]): ParameterError {
   const choice = allowed.length === 0 ? 'none' : allowed.join(', ');
+  if (name === '') {
+    return new ParameterError(undefined, `A parameter has no name. Allowed: ${choice}`);
+  }
   return new ParameterError(cut(name), `Unknown parameter: ${cut(name)}. Allowed: ${choice}`);
 }
 

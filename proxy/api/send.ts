@@ -4,7 +4,7 @@
 import { type AdmissionRefusal, RETRY_SOON_SECONDS } from '../admit/admission.ts';
 import type { KeyRecord } from '../admit/keys/key-table.ts';
 import type { Quota } from '../admit/limits/rolling-window.ts';
-import type { ApiRequest } from '../http/request.ts';
+import type { ApiRequest, HeadFault } from '../http/request.ts';
 import {
   type HeaderLines,
   headerLines,
@@ -71,7 +71,10 @@ export const ERRORS = {
     410,
     'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
   ),
-  snapshotChanged: error(412, 'Snapshot changed'),
+  snapshotChanged: error(
+    412,
+    'Snapshot changed. Leave X-Snapshot out, or begin again with the current one',
+  ),
   manyDownloads: error(429, 'Too many downloads', 'many_downloads'),
   manyWaiting: error(429, 'Too many requests at once', 'many_waiting'),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
@@ -98,9 +101,9 @@ const NOT_ADMITTED: Readonly<Record<AdmissionRefusal, Answer>> = {
   ),
 };
 
-/** @param parameter the name of the parameter that is wrong, if one is */
-export function badRequest(text: string, parameter?: string): Answer {
-  return prepareError(400, text, CORS, parameter);
+/** 400, with the name of the parameter or header field that is wrong, if one is. */
+export function badRequest({ text, field }: HeadFault): Answer {
+  return prepareError(400, text, CORS, field);
 }
 
 /** The answer to a request that is not admitted. */

@@ -46,8 +46,14 @@ export interface RequestHead {
   readonly forwardedFor: string | undefined;
   /** The id that the client has chosen; undefined if it is not well-formed. */
   readonly requestId: string | undefined;
-  /** The text of the 400 if the request is not well-formed; undefined if it is. */
-  readonly fault: string | undefined;
+  /** What the 400 says if the request is not well-formed; undefined if it is. */
+  readonly fault: HeadFault | undefined;
+}
+
+export interface HeadFault {
+  readonly text: string;
+  /** The header field that is wrong, if one is. */
+  readonly field?: string | undefined;
 }
 
 /** No valid key is nearly as long. Longer ones are cut, so that looking them up stays cheap. */
@@ -75,14 +81,18 @@ export function readHead({
     fields.set(name, before === undefined ? value : `${before}, ${value}`);
   }
   const hasBody = fields.has('transfer-encoding') || (fields.get('content-length') ?? '0') !== '0';
-  let fault: string | undefined;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') fault = 'Only HTTP/1.1 is supported';
+  let fault: HeadFault | undefined;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    fault = { text: 'Only HTTP/1.1 is supported' };
   else if (repeated.has('host') || (!fields.has('host') && httpVersion === '1.1')) {
-    fault = 'A request must have exactly one Host header';
+    fault = { text: 'A request must have exactly one Host header', field: 'Host' };
   } else if (!isHost(fields.get('host') ?? '')) {
-    fault = 'The Host header must be a host name or an address, and a port if there is one';
-  } else if (hasBody) fault = 'A request must not have a body';
-  else if (repeated.has('x-snapshot')) fault = 'X-Snapshot must be given at most once';
+    const text = 'The Host header must be a host name or an address, and a port if there is one';
+    fault = { text, field: 'Host' };
+  } else if (hasBody) fault = { text: 'A request must not have a body' };
+  else if (repeated.has('x-snapshot')) {
+    fault = { text: 'X-Snapshot must be given at most once', field: 'X-Snapshot' };
+  }
 
   const authorization = fields.get('authorization') ?? '';
   const apiKey = fields.get('x-api-key');

@@ -18,7 +18,6 @@ export interface Schema {
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly maxItems?: number;
-  readonly examples?: readonly unknown[];
   readonly items?: Schema;
   readonly oneOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -30,7 +29,7 @@ export interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
-  readonly example?: string | number;
+  readonly example?: string | number | readonly (string | number)[];
 }
 
 interface Content {
@@ -54,6 +53,7 @@ export interface Operation {
 }
 
 export interface Contract {
+  readonly info: { readonly title: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };

@@ -19,10 +19,25 @@ export const GUIDES = {
   search: 'Find games by title, with filters and spelling errors',
   folder: 'Find the games and covers of files by their names',
   pages: 'Draw lists of games with their covers, and read a long list to its end',
-  copy: 'Copy the whole catalogue from one snapshot, and keep the copy current',
+  'keep-a-copy': 'A program that keeps a copy of the whole catalogue, night after night',
+  copy: 'Copy the whole catalogue, mirror its files, and follow its changes',
   limits: 'How many requests you have, how to save some, and what each error means',
 } as const;
 export type GuideName = keyof typeof GUIDES;
+
+/** Documents of other folders that are pages as well, by the names in their addresses. */
+const DOCUMENTS = {
+  files: {
+    about: 'What is in games/*.json, covers/*.json and the other files of a copy',
+    read: () => filesDocument(readFileSync(FORMAT, 'utf8')),
+  },
+  client: {
+    about: 'The client for JavaScript and TypeScript, with recipes',
+    read: () => readFileSync(CLIENT, 'utf8'),
+  },
+};
+const FORMAT = new URL('../../lib/format/README.md', import.meta.url);
+const CLIENT = new URL('../../client/README.md', import.meta.url);
 
 /** What the guides say about this installation. */
 interface GuideFacts {
@@ -56,7 +71,18 @@ export function makeDocs(
     const { title, ...article } = readArticle(guideText(name as GuideName, facts), name);
     return { ...article, path: `/docs/${name}`, text: title, about };
   });
-  const entries = [...guides, { ...REFERENCE, ...makeReference(contract, facts.api) }];
+  const documents = Object.entries(DOCUMENTS).map(([name, { about, read }]): Entry => {
+    const text = read()
+      .replaceAll('https://covers.example/api/v1', facts.api)
+      .replaceAll('the Cover Catalogue API', 'this API');
+    const { title, ...article } = readArticle(text, name);
+    return { ...article, path: `/docs/${name}`, text: title, about };
+  });
+  const entries = [
+    ...guides,
+    ...documents,
+    { ...REFERENCE, ...makeReference(contract, facts.api) },
+  ];
   const start: Entry = {
     path: '/docs',
     text: 'Documentation',
@@ -73,6 +99,26 @@ export function makeDocs(
     return [page.path, make] as const;
   });
   return new Map(pages);
+}
+
+/** What the specification of the format says of the files that people read. */
+function filesDocument(format: string): string {
+  const [, table = ''] = /^(\| name in a generation .*?)\n\n/ms.exec(format) ?? [];
+  const section = (name: string) => {
+    const [, found = ''] = format.split(`\n## ${name}\n`);
+    return `## ${name}\n${found.split(/^## /m)[0]}`;
+  };
+  const parts = [
+    '# What is in the files',
+    'The files of a snapshot, as `/snapshot` lists them and the archive has them. Those in JSON are for you; the others are indexes of the API.',
+    table,
+    ...['`manifest.json`', 'Records and packs', 'Platforms'].map(section),
+  ];
+  // Links to other files of the source lead nowhere here.
+  return parts
+    .join('\n\n')
+    .replaceAll(/\]\([./]*openapi\.yaml\)/g, '](/docs/reference)')
+    .replaceAll(/\[([^\]]+)\]\((?![/#]|https:)[^)]*\)/g, '$1');
 }
 
 /** The Markdown of a guide. */

@@ -48,10 +48,17 @@ export function showGeneration(generation: Generation | undefined, examples: Exa
   return { generation, examples, responseTo };
 }
 
+/** The name of an example of the contract, a list with commas; undefined for any other value. */
+export function exampleNameOf(example: unknown): keyof Examples | undefined {
+  const text = String(example);
+  const [name] = Object.entries(CONTRACT_EXAMPLES).find(([, value]) => value === text) ?? [];
+  return name as keyof Examples | undefined;
+}
+
 /** What stands for an example of the contract; any other text unchanged. */
 export function exampleFor(example: string, examples: Examples): string {
-  const [name] = Object.entries(CONTRACT_EXAMPLES).find(([, value]) => value === example) ?? [];
-  return name === undefined ? example : examples[name as keyof Examples];
+  const name = exampleNameOf(example);
+  return name === undefined ? example : examples[name];
 }
 
 /** How many of the games with the most covers are considered. */

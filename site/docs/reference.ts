@@ -39,7 +39,7 @@ export function makeReference(
       .map(([name, schema]) => objectPart(name, schema)),
   });
   const lead = html`
-    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
+    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>, also <a href="/openapi.yaml">as YAML</a>; Postman, Bruno, Insomnia and Hoppscotch a <a href="/collection.json">collection</a>.</p>
     <form class="needs-script" role="search" id="filter">
       <label for="words">Filter by endpoint, parameter or member</label>
       <input id="words" type="search" autocomplete="off" spellcheck="false">
@@ -123,9 +123,8 @@ export function exampleCall(
   return { path, pathValues: values('path'), query: values('query'), ...file };
 }
 
-function exampleOf({ example, required, schema }: Parameter, examples: Examples): string {
-  const text = String(example ?? (required === true ? (schema.examples?.[0] ?? '') : ''));
-  return exampleFor(text, examples);
+function exampleOf({ example = '' }: Parameter, examples: Examples): string {
+  return exampleFor(String(example), examples);
 }
 
 interface Member {

@@ -4,15 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
-import {
-  DEFAULT_NAME,
-  readFiles,
-  renderPage,
-  SHARED_FILES,
-  type SiteFrame,
-} from '../../lib/pages/layout.ts';
+import { readFiles, renderPage, SHARED_FILES, type SiteFrame } from '../../lib/pages/layout.ts';
 import { BASE } from '../../proxy/http/request.ts';
-import { JSON_TYPE } from '../../proxy/http/response.ts';
 import { renderMarkdown } from '../docs/markdown.ts';
 import { HTML, makePage, type Page } from './page-responses.ts';
 
@@ -26,40 +19,17 @@ const FOLDERS = [
 ];
 
 /**
- * @param contract from `parseContract`
- * @param publicUrl the address at which clients reach the proxy
  * @returns the pages by their exact path
  * @throws Error when a file of the program is missing
  */
-export function makeFixedPages(
-  contract: object,
-  publicUrl: string,
-  frame: SiteFrame,
-): ReadonlyMap<string, Page> {
-  const text = JSON.stringify(ownContract(contract, publicUrl, frame));
-  const origins = { headers: 'Access-Control-Allow-Origin: *\r\n' };
+export function makeFixedPages(frame: SiteFrame): ReadonlyMap<string, Page> {
   return new Map([
     ['/changelog', makePage(HTML, changelogPage(frame).toString())],
-    ['/openapi.json', makePage(JSON_TYPE, text, origins)],
     ['/robots.txt', makePage('text/plain; charset=utf-8', ROBOTS)],
     ...FOLDERS.flatMap(readFiles).map(
       ({ name, type, content }) => [`/${name}`, makePage(type, content)] as const,
     ),
   ]);
-}
-
-/** The contract with the address, the name and the contact of this installation. */
-function ownContract(contract: object, publicUrl: string, { site }: SiteFrame): object {
-  const { info } = contract as { readonly info: object };
-  const { contact } = site;
-  const name = site.name || DEFAULT_NAME;
-  const link = contact.includes('://') ? { url: contact } : { email: contact };
-  const own = contact === '' ? {} : { contact: { name, ...link } };
-  return {
-    ...contract,
-    info: { ...info, title: name, ...own },
-    servers: [{ url: `${publicUrl}${BASE}` }],
-  };
 }
 
 /** What is new in the API, from the sections "API" of CHANGELOG.md. */
@@ -71,6 +41,8 @@ function changelogPage(frame: SiteFrame): Html {
     styles: ['/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>
+      <h2 id="promise">What is promised</h2>
+      <p>Within <code>${BASE}</code>, members, parameters, headers and values may be added; none is removed or changes its meaning. So ignore what you do not know. What is deprecated is announced for a year before, with the headers <code>Deprecation</code> and <code>Sunset</code>.</p>
       ${renderMarkdown(apiChanges(readFileSync(CHANGELOG, 'utf8')), 'change')}`,
   });
 }

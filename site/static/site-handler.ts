@@ -65,7 +65,7 @@ export function makeSiteHandler({ frame, pageAt, others, keys, log }: PageParts)
     const { send } = toResponder(response);
     const head = readHead(request);
     if (head.fault !== undefined) {
-      return sendError(request, response, prepareBadRequest(frame, head.fault), true);
+      return sendError(request, response, prepareBadRequest(frame, head.fault.text), true);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return sendError(request, response, methodNotAllowed);

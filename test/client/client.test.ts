@@ -1,5 +1,5 @@
 /** The client (`client/`) with the real proxy: requests, pages, snapshots, the cache and errors. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type ApiError, type Client, createClient } from '#client/index.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
@@ -192,6 +192,15 @@ describe('the cache', () => {
     first.games = -1;
     expect(await stats(own)).toBe(230);
     expect(statuses()).toEqual([200, 304]);
+  });
+
+  test('reads the body of a 304, which would keep its connection busy', async () => {
+    const own = recordingClient();
+    await own.get('/stats');
+    const read = vi.spyOn(Response.prototype, 'text');
+    await own.get('/stats');
+    expect(read.mock.contexts.map((each) => (each as Response).status)).toContain(304);
+    read.mockRestore();
   });
 
   test('keeps the headers of the latest response', async () => {

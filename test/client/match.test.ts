@@ -95,7 +95,7 @@ test('names of platforms are mapped as the API understands them', async () => {
   const map = await client.mapPlatforms(names);
   expect(names.map((name) => map.get(name)?.join())).toEqual(slugs);
   for (const [at, name] of names.entries()) {
-    const query = { platform: name, per_page: 1 };
+    const query = { platform: [name], per_page: 1 };
     const { data } = await client.get('/search', { query });
     expect(data[0]?.platform.slug ?? '', name).toBe(slugs[at]);
   }
@@ -106,7 +106,7 @@ test('the real API finds the games', async () => {
   const proxy = await startProxy(await makeSampleSnapshots([key]), {}, NEVER);
   const client = createClient({ url: `${proxy.url}/api/v1`, key: key.key });
   const names = ['games/Chrono Trigger (USA).sfc', 'Unheard Of.zip', 'クロノ・トリガー.smc'];
-  const options = { include: ['cover' as const], prefer: 'Japan' };
+  const options = { include: ['cover' as const], prefer: ['Japan'] };
   const found = await all(client.match('snes', names, options));
   expect(found.map(({ match, game }) => [match, game?.slug, game?.cover?.region])).toEqual([
     ['exact', 'chrono-trigger', 'USA'],

@@ -29,7 +29,7 @@ function whenItWaits(act: (end: () => void) => void): void {
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(timer as typeof setTimeout);
 }
 
-const makeClient = (options: { longestWait?: number } = {}) =>
+const makeClient = (options: { longestWait?: number; onWait?: (seconds: number) => void } = {}) =>
   createClient({
     url: 'http://covers.example/api/v1',
     ...options,
@@ -58,6 +58,26 @@ describe('after 429 and 503', () => {
     ];
     const { games } = await makeClient().get('/stats');
     expect([games, requests, waits]).toEqual([3, 3, [7_000, 0]]);
+  });
+
+  test('it says before each wait how long it is, to tell who waits', async () => {
+    answers = [
+      [429, '7'],
+      [503, '2'],
+    ];
+    const told: [seconds: number, waits: number][] = [];
+    const onWait = (seconds: number) => told.push([seconds, waits.length]);
+    await makeClient({ onWait }).get('/stats');
+    expect(told).toEqual([
+      [7, 0],
+      [2, 1],
+    ]);
+  });
+
+  test('it waits where requests have no signal, as in some runtimes', async () => {
+    vi.spyOn(Request.prototype, 'signal', 'get').mockReturnValue(undefined as never);
+    answers = [[429, '7']];
+    expect((await makeClient().get('/stats')).games).toBe(3);
   });
 
   test('it understands a date', async () => {

@@ -48,6 +48,8 @@ test('the contract names the site and its contact', async () => {
   const { info } = JSON.parse(await read('/openapi.json'));
   expect(info.title).toBe(OWN.SITE_NAME);
   expect(info.contact).toEqual({ name: OWN.SITE_NAME, url: OWN.SITE_CONTACT });
+  const collection = JSON.parse(await read('/collection.json'));
+  expect(collection.info.name).toBe(OWN.SITE_NAME);
 });
 
 test('a mailbox is a contact, too', async () => {

@@ -12,7 +12,6 @@ import { hashKey } from '#lib/format/api-key.ts';
 import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
-import { readContract } from '#test/support/openapi.ts';
 import { FRAME } from '#test/support/pages.ts';
 import { makeFolder, NEVER, ROOT, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
@@ -103,7 +102,6 @@ describe('the site', () => {
     '/docs/guides/pages.md',
     '/docs/searching',
     '/docs/..%2f..%2fpackage.json',
-    '/openapi.yaml',
     '/docs//',
     '//docs/',
     '//',
@@ -122,14 +120,6 @@ describe('the site', () => {
     const { status, headers, bytes } = await sendRequest(path);
     expect([status, headers.location, bytes.length]).toEqual([308, expected, 0]);
     expect((await sendRequest(expected)).status).toBe(200);
-  });
-
-  test('serves the contract with an absolute address, also to scripts of other origins', async () => {
-    const { headers, bytes } = await sendRequest('/openapi.json', { origin: 'https://a.example' });
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(headers['access-control-allow-origin']).toBe('*');
-    const servers = [{ url: `${PUBLIC_URL}/api/v1` }];
-    expect(bytes.toString()).toBe(JSON.stringify({ ...readContract(), servers }));
   });
 
   test.each(FILES)('serves every file of %s', (folder) => {

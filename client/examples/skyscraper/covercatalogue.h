@@ -1,10 +1,12 @@
 // A module for Skyscraper: titles, texts, years and covers of the Cover Catalogue, by file names.
 //
-// It needs COVER_CATALOGUE_URL, which ends with /api/v1, and COVER_CATALOGUE_KEY.
+// It needs COVER_CATALOGUE_URL, which ends with /api/v1, and the key: `userCreds` of config.ini or
+// COVER_CATALOGUE_KEY.
 #ifndef COVERCATALOGUE_H
 #define COVERCATALOGUE_H
 
 #include "abstractscraper.h"
+#include "nametools.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -18,9 +20,15 @@ public:
     CoverCatalogue(Settings *config, QSharedPointer<NetManager> manager)
         : AbstractScraper(config, manager, MATCH_ONE) {}
 
-    // The name as it is: the API reads tags and extensions.
-    QList<QString> getSearchNames(const QFileInfo &info, QString &) override {
-        return {info.fileName()};
+    // What the program's own tables say (aliases, MAME, WHDLoad, ScummVM), or else the name as it is: the API
+    // reads tags and extensions, and WHDLoad names itself.
+    QList<QString> getSearchNames(const QFileInfo &info, QString &debug) override {
+        const QString base = info.completeBaseName();
+        QString name = lookupSearchName(info, base, debug);
+        if (name == base || name == NameTools::getNameWithSpaces(base))
+            return {info.fileName()};
+        // A slash stands between two files; "~" between two titles of one.
+        return {name.replace('/', '~')};
     }
 
     void getGameData(GameEntry &game) override {
@@ -60,11 +68,16 @@ protected:
     }
 
 private:
+    QString key() const {
+        const QString own = config->userCreds;
+        return own.isEmpty() ? qEnvironmentVariable("COVER_CATALOGUE_KEY") : own;
+    }
+
     // Waits as long as a 429 or 503 asks for. Another error ends the run: it would come again.
     QJsonObject get(const QString &query) {
         for (;;) {
             netComm->request(qEnvironmentVariable("COVER_CATALOGUE_URL") + query, QString(),
-                             {{"X-Api-Key", qEnvironmentVariable("COVER_CATALOGUE_KEY")}});
+                             {{"X-Api-Key", key()}});
             q.exec();
             const int seconds = netComm->getHeaderValue("Retry-After").toInt();
             const QJsonObject body = QJsonDocument::fromJson(netComm->getData()).object();

@@ -91,7 +91,6 @@ describe('a query', () => {
     ['query=zelda', 'query'],
     ['q=a&Page=2', 'Page'],
     ['x', 'x'],
-    ['=1', ''],
     ['caf%C3%A9=1', 'café'],
     ['100%=1', '100%'],
     ['cck_0123456789=1', 'an API key'],
@@ -101,6 +100,12 @@ describe('a query', () => {
     expect(faultOf(() => readSearch(query))).toBe(
       `Unknown parameter: ${name}. Allowed: q, platform, region, type, genre, year, has_cover, sort, facets, page, per_page, include, prefer, cover_type`,
     );
+  });
+
+  test('is refused if a value has no name, which the error does not claim', () => {
+    const refused = () => readParameters('=1', ['page']);
+    expect(faultOf(refused)).toBe('A parameter has no name. Allowed: page');
+    expect(refused).toThrow(expect.objectContaining({ parameter: undefined }));
   });
 
   test('is refused if the endpoint has no parameters', () => {

@@ -98,7 +98,14 @@ test.each([
   ['Host: a\nX-Snapshot: a', '1.1', undefined],
   ['Host: a\nX-Snapshot: a\nx-snapshot: a', '1.1', SNAPSHOT],
 ])('the fields %j over HTTP/%s have the fault %j', (fields, version, fault) => {
-  expect(read(fields.split('\n'), version).fault).toBe(fault);
+  expect(read(fields.split('\n'), version).fault?.text).toBe(fault);
+});
+
+test('a fault of a header field has its name', () => {
+  const fieldOf = (...fields: string[]) => read(fields, '1.1').fault?.field;
+  expect(fieldOf('Host: ###')).toBe('Host');
+  expect(fieldOf('Host: a', 'X-Snapshot: a', 'X-Snapshot: a')).toBe('X-Snapshot');
+  expect(fieldOf('Host: a', 'Content-Length: 1')).toBeUndefined();
 });
 
 test('the case and order of the fields and unknown fields between them do not matter', () => {

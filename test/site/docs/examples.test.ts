@@ -190,7 +190,7 @@ describe.each([
       'first-call-1': `${title} (`,
       'first-call-2': /^https:\/\/files\.covers\.example\//m,
       'search-1': title,
-      'search-2': /^Did you mean:\n./m,
+      'search-2': /^Without one of the words:\n./m,
       'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
       'pages-2': title,
       'copy-1': `${games} games of snapshot`,
@@ -208,11 +208,12 @@ describe.each([
     const outputs = await run(['python3', 'py'], all, PYTHON);
     expectOutputs(outputs, {
       'first-call-1': `${title} (`,
-      'search-2': /^Did you mean:\n./m,
+      'search-2': /^Without one of the words:\n./m,
       'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
       'pages-2': title,
       'copy-1': `${games} games of snapshot`,
       'copy-2': `that of ${served.generation.id}.`,
+      'keep-a-copy-1': `that of snapshot ${served.generation.id}`,
       'limits-1': `${games} games`,
       'limits-2': /^304$/m,
       getStats: `"games": ${games}`,

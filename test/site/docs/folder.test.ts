@@ -1,5 +1,5 @@
 /**
- * Runs the programs of the guide "Covers for a folder of games" as they are shown: in bash with jq, in Node
+ * Runs the programs of the guide "Covers for a folder of games" as they are shown: in a POSIX shell with jq, in Node
  * and in Python, each on a folder of 30 files, with the sample catalogue and a server of its images.
  */
 import { execFile } from 'node:child_process';
@@ -25,7 +25,7 @@ const FILES = [
 const { proxy } = await startExplorer([key], '');
 
 test.each([
-  ['sh', 'bash', 'sh'],
+  ['sh', 'sh', 'sh'],
   ['js', process.execPath, 'mjs'],
   ['python', 'python3', 'py'],
 ])(

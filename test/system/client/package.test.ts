@@ -3,7 +3,8 @@
  * strict TypeScript, a web page, and the recipes of its README.
  */
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
@@ -140,7 +141,8 @@ async function forward(target: string, incoming: IncomingMessage, response: Serv
   const bytes = Buffer.from(await found.body.arrayBuffer());
   const changed = site.statusOf();
   if (changed === undefined) response.writeHead(found.statusCode, found.headers).end(bytes);
-  else response.writeHead(changed).end('{"error":"Snapshot changed"}');
+  else
+    response.writeHead(changed, changed === 429 ? { 'retry-after': '1' } : {}).end('{"error":""}');
 }
 
 const siteUrl = await serve((incoming, response) => {
@@ -192,6 +194,13 @@ describe('the package', () => {
   });
 });
 
+test('the README of the package links to no file that is not in it', () => {
+  const readme = readFileSync(path.join(CLIENT_FOLDER, 'README.md'), 'utf8');
+  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target);
+  expect(links.length).toBeGreaterThan(1);
+  expect(links.filter((target) => !/^(?:https:|#)/.test(target ?? ''))).toEqual([]);
+});
+
 describe('strict TypeScript', () => {
   const own = undefined;
   const newest = path.join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -199,6 +208,8 @@ describe('strict TypeScript', () => {
   test.each([
     ['nodenext', 'nodenext', own],
     ['bundler', 'esnext', newest],
+    // That of old projects, which does not read "exports".
+    ['node10', 'esnext', own],
   ])('accepts correct uses and refuses wrong ones (%s)', async (moduleResolution, module, tsc) => {
     copyFileSync(
       path.join(import.meta.dirname, 'use-in-typescript.txt'),
@@ -272,6 +283,28 @@ async function publishChanges(): Promise<void> {
   writeKeys(snapshotsDir, [key]);
 }
 
+test('the server of the README adds the key, and hands on what the client reads', async () => {
+  const code = recipe('## Let your server add the key');
+  const listening = `.listen(0, '127.0.0.1', function () { console.log(this.address().port); })`;
+  const file = write('server.js', code.replace(/\.listen\(.*\)/, listening));
+  const env = { PATH: process.env.PATH, COVERS_KEY: key.key };
+  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const [port] = await once(child.stdout, 'data');
+    const url = `http://127.0.0.1:${String(port).trim()}`;
+    const client = createClient({ url: `${url}/api/v1` });
+    const { data, response } = await client.request('/search', { query: { q: 'crono triger' } });
+    expect(data.data[0]?.title).toBe('Chrono Trigger');
+    expect(response.headers.get('x-search-match')).toBe('near');
+    expect(response.headers.get('x-snapshot')).toMatch(/^0000/);
+    const headers = { 'If-None-Match': response.headers.get('etag') ?? '' };
+    expect((await fetch(`${url}/api/v1/search?q=crono+triger`, { headers })).status).toBe(304);
+    expect((await fetch(`${url}/account`)).status).toBe(404);
+  } finally {
+    child.kill();
+  }
+});
+
 describe('in a web page', { timeout: 60_000 }, async () => {
   const visitsOf = await useChromium();
   let visits: Visits;
@@ -296,5 +329,11 @@ describe('in a web page', { timeout: 60_000 }, async () => {
     expect(await items.count()).toBe(2);
     expect(await items.first().textContent()).toMatch(/^Chrono Trigger \(/);
     expect([visits.complaints, visits.foreign]).toEqual([[], []]);
+    let refused = 0;
+    site.statusOf = () => (refused++ === 0 ? 429 : undefined);
+    await page.locator('#search').fill('advance wars');
+    await page.locator('#wait:has-text("wait 1 s")').waitFor();
+    await page.locator('#wait:empty').waitFor({ state: 'attached' });
+    expect(await items.first().textContent()).toMatch(/^Advance Wars/);
   });
 });
