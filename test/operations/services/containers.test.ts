@@ -44,8 +44,10 @@ test('the image gets every program, and everything that the programs import', ()
     ].map(([, specifier]) => path.posix.join(path.posix.dirname(file), specifier as string)),
   );
   const missing = imported.filter((file) => !folders.includes(file.split('/', 1)[0]));
+  for (const file of missing) expect(read('operations/container/Containerfile')).toContain(file);
   expect([...new Set(missing)].toSorted()).toEqual([
     'CHANGELOG.md',
+    'client/README.md',
     'openapi.yaml',
     'package.json',
   ]);
