@@ -1,5 +1,5 @@
 /** The client (`client/`) with the real proxy: requests, pages, snapshots, the cache and errors. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ApiError, type Client, createClient } from '#client/index.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
@@ -195,12 +195,23 @@ describe('the cache', () => {
   });
 
   test('reads the body of a 304, which would keep its connection busy', async () => {
-    const own = recordingClient();
+    const read: number[] = [];
+    const own = createClient({
+      url,
+      key: key.key,
+      async fetch(request) {
+        const response = await fetch(request);
+        const text = response.text.bind(response);
+        const value = () => {
+          read.push(response.status);
+          return text();
+        };
+        return Object.defineProperty(response, 'text', { value });
+      },
+    });
     await own.get('/stats');
-    const read = vi.spyOn(Response.prototype, 'text');
     await own.get('/stats');
-    expect(read.mock.contexts.map((each) => (each as Response).status)).toContain(304);
-    read.mockRestore();
+    expect(read).toContain(304);
   });
 
   test('keeps the headers of the latest response', async () => {
