@@ -19,7 +19,9 @@ test('a generation has the files in the table, and no others', () => {
   const named = rows.flatMap((row) =>
     [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name),
   );
-  const found = files.map((file) => file.replace(/^(games|covers|titles)\/.*/, '$1/<platform slug>.json'));
+  const found = files.map((file) =>
+    file.replace(/^(games|covers|titles)\/.*/, '$1/<platform slug>.json'),
+  );
   expect([...new Set(found)]).toEqual(named.toSorted());
 });
 
