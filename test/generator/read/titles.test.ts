@@ -1,6 +1,9 @@
 /** Alternative titles of games: from where they are read, which are left out, and how they reach a generation. */
+import { createHash } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { checkFind } from '#find/check.ts';
 import { checkTitles, readOptionalTables } from '#generator/read/optional-tables.ts';
 import { makeReadTable } from '#generator/read/read-table.ts';
 import { Report } from '#generator/report/report.ts';
@@ -9,13 +12,16 @@ import { openDatabase } from '#lib/database/open.ts';
 import { OPTIONAL_TABLES } from '#lib/database/schema.ts';
 import { createTables } from '#lib/database/tables.ts';
 import { textOfId } from '#lib/format/index/ids.ts';
+import { MANIFEST } from '#lib/format/layout.ts';
+import { encodeManifest, makeManifest } from '#lib/format/manifest.ts';
 import { readManifest } from '#lib/generations/generations.ts';
 import { withoutHistory } from '#lib/generations/history.ts';
+import { everything, verifyAndOpen } from '#lib/generations/verify.ts';
 import { game, plainCatalogue } from '#test/catalogue/plain.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { quiet } from '#test/generator/reuse/runs.ts';
 import { change, KINDS, makeDatabase } from '#test/support/databases.ts';
-import { generate } from '#test/support/product.ts';
+import { generate, makeFolder } from '#test/support/product.ts';
 import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
 
 const HUGE = '9223372036854775807';
@@ -174,4 +180,43 @@ test('titles reach the search index, and a table that is absent or dropped leave
   expect(renamed.files).not.toEqual(files);
   expect((await filesAfter()).outcome).toBe('unchanged');
   expect((await filesAfter('DROP TABLE game_titles')).files).toEqual(before.files);
+});
+
+test('each platform that has some has a list of them, and no other list passes as one', async () => {
+  const titles = [
+    [1, 'Z'],
+    [1, 'ファイナル'],
+    [2, 'A "quoted" one'],
+    [9, 'Another'],
+  ] as const;
+  const rows = titles.map(([id, title]) => `INSERT INTO game_titles VALUES (${id}, '${title}')`);
+  const table = 'CREATE TABLE game_titles (game_id INTEGER, title TEXT)';
+  const snapshotsDir = newSnapshots();
+  await generate(await makeSqlite(plainCatalogue(16), table, ...rows), snapshotsDir);
+  const dir = realpathSync(path.join(snapshotsDir, 'current'));
+  const list = (name: string) => readFileSync(path.join(dir, 'titles', name), 'utf8');
+  expect(readdirSync(path.join(dir, 'titles'))).toEqual(['p2.json', 'p3.json']);
+  expect(list('p2.json')).toBe(
+    '[\n{"id":1,"titles":["Z","ファイナル"]},\n{"id":9,"titles":["Another"]}\n]\n',
+  );
+  expect(JSON.parse(list('p3.json'))).toEqual([{ id: 2, titles: ['A "quoted" one'] }]);
+
+  const manifest = readManifest(dir);
+  const damage = async (name: string, content: string) => {
+    const copy = makeFolder();
+    cpSync(dir, copy, { recursive: true });
+    writeFileSync(path.join(copy, name), content);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const own = { path: name, size: Buffer.byteLength(content), sha256 };
+    const files = [...manifest.files.filter((file) => file.path !== name), own];
+    const damaged = makeManifest({ ...manifest, files }, manifest.sequence);
+    writeFileSync(path.join(copy, MANIFEST), encodeManifest(damaged));
+    await verifyAndOpen(copy, everything(checkFind));
+  };
+  const other = '[\n{"id":2,"titles":["Another"]}\n]\n';
+  await damage('titles/p3.json', list('p3.json'));
+  const wrong = 'titles/p3.json does not have the titles of index/titles.bin.';
+  await expect(damage('titles/p3.json', other)).rejects.toThrow(wrong);
+  const foreign = 'titles/p4.json has no titles in index/titles.bin.';
+  await expect(damage('titles/p4.json', other)).rejects.toThrow(foreign);
 });

@@ -50,6 +50,7 @@ test('the commands of the guide copy all files, and what has changed though its 
       "UPDATE games SET release_year = release_year + 1 WHERE slug = 'chrono-trigger'",
     );
     await generate(url, snapshotsDir);
+    writeKeys(snapshotsDir, [key]);
     await proxy.refresh();
     await run(command as string, folder);
     expectCopy(path.join(folder, 'covers'));
