@@ -134,9 +134,7 @@ export class TitleMatcher {
       return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
     };
 
-    let runs: readonly PlatformRun[] | undefined;
     const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
-      runs ??= variants.flatMap(this.platformNames.runsIn);
       for (const { platforms, rest } of runs) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
@@ -155,10 +153,13 @@ export class TitleMatcher {
     const exact = attemptAll(variants);
     const beside = this.findNearBesidePrefixes(exact, limits);
     const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
-    const ofExact = cardinality(this.uniteRanks(exact));
-    if (both && cardinality(both.ranks) - ofExact >= FAR_MORE * ofExact) return both;
+    if (both) {
+      const ofExact = cardinality(this.uniteRanks(exact));
+      if (cardinality(both.ranks) - ofExact >= FAR_MORE * ofExact) return both;
+    }
+    const runs = variants.flatMap(this.platformNames.runsIn);
     return (
-      this.matchPlatformAtEnds(variants, exact, limits, attempt) ??
+      this.matchPlatformAtEnds(runs, exact, limits, attempt) ??
       this.matchOf('exact', exact) ??
       this.matchOf('near', attemptAll(variants, findNear)) ??
       matchPlatforms() ??
@@ -173,7 +174,7 @@ export class TitleMatcher {
    * one; without exact matches, all games of the platform that the other words find.
    */
   private matchPlatformAtEnds(
-    variants: Variants,
+    runs: readonly PlatformRun[],
     exact: readonly Attempt[],
     limits: readonly NumberSet<Rank>[],
     attempt: (
@@ -182,24 +183,23 @@ export class TitleMatcher {
       within: readonly NumberSet<Rank>[],
     ) => Attempt[],
   ): TitleMatch | undefined {
-    for (const words of variants)
-      for (const { platforms, rest, isAtEnd } of this.platformNames.runsIn(words)) {
-        if (!isAtEnd || rest.length === 0) continue;
-        const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
-        const within = this.ranks.intersect([this.onPlatforms(platforms), ...limits]);
-        const found = attempt(isBefore ? rest.slice(0, -1) : rest, undefined, [within]);
-        const tiers = this.tiersOf(found)
-          .take(TIERS_OF_BEGINNING)
-          .map((tier) =>
-            tier.map((part) => ({ ...part, ranks: this.ranks.intersect([part.ranks, within]) })),
-          )
-          .toArray();
-        const ofPlatform = this.uniteRanks(tiers.flat());
-        if (isEmpty(ofPlatform)) continue;
-        if (exact.length === 0) return this.matchOf('platform', found);
-        const ranks = this.ranks.unite([ofPlatform, this.uniteRanks(exact)]);
-        return { step: 'platform', ranks, tiers: inTurn(this.tiersOf(exact), tiers) };
-      }
+    for (const { platforms, rest, isAtEnd } of runs) {
+      if (!isAtEnd || rest.length === 0) continue;
+      const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
+      const within = this.ranks.intersect([this.onPlatforms(platforms), ...limits]);
+      const found = attempt(isBefore ? rest.slice(0, -1) : rest, undefined, [within]);
+      const tiers = this.tiersOf(found)
+        .take(TIERS_OF_BEGINNING)
+        .map((tier) =>
+          tier.map((part) => ({ ...part, ranks: this.ranks.intersect([part.ranks, within]) })),
+        )
+        .toArray();
+      const ofPlatform = this.uniteRanks(tiers.flat());
+      if (isEmpty(ofPlatform)) continue;
+      if (exact.length === 0) return this.matchOf('platform', found);
+      const ranks = this.ranks.unite([ofPlatform, this.uniteRanks(exact)]);
+      return { step: 'platform', ranks, tiers: inTurn(this.tiersOf(exact), tiers) };
+    }
     return undefined;
   }
 
