@@ -163,7 +163,7 @@ interface Attempt {
   readonly earlier: EarlierRun | undefined;
   /** Why there is no earlier run that shows what has changed, or null. */
   readonly readAllBecause: string | null;
-  /** The generation that is current meanwhile. */
+  /** The generation that is current during the run. */
   readonly previous: Previous;
   /** The folder of the new generation. */
   readonly dir: string;
@@ -269,7 +269,7 @@ function finish(
   return saveReport(snapshotsDir, found.content(), ended, progress);
 }
 
-/** @returns the error that says why nothing is published, and what stays public meanwhile */
+/** @returns the error that says why nothing is published, and what stays public */
 function refuse(
   state: Attempt,
   content: ManifestContent,

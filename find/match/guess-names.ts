@@ -2,7 +2,7 @@
  * The one grammar of names: a title is followed, and sometimes preceded, by words that say what the file is. Given a
  * title as it was read, it returns what is left of it without one such word, without two, and so on. Each is only
  * a guess: it counts if exactly one game has this title. A title with the word always comes first, so that no
- * word of a title is taken for another.
+ * word of a title is dropped.
  */
 import { regionOf } from '../names/regions.ts';
 import { LANGUAGES, WORDS } from './tags.ts';

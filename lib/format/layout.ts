@@ -67,7 +67,7 @@ export const FILTER_INDEX = 'index/filters.bin';
 export const MATCH_INDEX = 'index/match.bin';
 /** Since when each record has been as it is. */
 export const SINCE_INDEX = 'index/since.bin';
-/** What was removed lately, and the generations before this one. */
+/** What was removed in the last days, and the generations before this one. */
 export const REMOVED = 'removed.json';
 
 /** The files that depend on the generations before: the same catalogue gives others in another history. */

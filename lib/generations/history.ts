@@ -1,6 +1,6 @@
 /**
  * What a generation knows of those before it: since when each of its records has been as it is, what was removed
- * lately, and which generations these were (`index/since.bin`, `removed.json`). It takes the new files and the
+ * recently, and which generations these were (`index/since.bin`, `removed.json`). It takes the new files and the
  * generation that they replace, and depends on nothing else: neither on the clock nor on how the files were made.
  *
  * Invariant: from any generation that `removed.json` names, everything that differs in the new one is known.
@@ -208,7 +208,7 @@ export function forgetOld(
   return { generations: kept, removed: removed.filter((record) => record.removed > oldest) };
 }
 
-/** The index of the oldest generation that was replaced lately enough. */
+/** The index of the oldest generation that is still remembered. */
 function firstKept(generations: readonly PastGeneration[]): number {
   const times = generations.map(({ published_at }) => Date.parse(published_at));
   let first = Math.max(generations.length - 1, 0);

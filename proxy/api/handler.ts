@@ -192,7 +192,7 @@ export class Api {
     }
   }
 
-  /** Sends what is found in turns. What was found of a generation that is replaced meanwhile is found again. */
+  /** Sends what is found in turns. If the generation is replaced between two steps, all begins again with the new one. */
   private async answerInTurns(
     reply: Reply,
     count: number,

@@ -1,6 +1,6 @@
 /**
  * The files of a generation as they are on disk, for downloads. They were opened when the generation was checked,
- * and stay open while a download needs them: what is published, pruned or replaced meanwhile cuts none.
+ * and stay open while a download needs them, whatever is published, pruned or replaced.
  *
  * Invariants: every piece comes from the file that was checked. No file is closed during a download: the threads
  * count them in memory that they share, and the first thread closes files only once the count is 0.
