@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
-import { addressOf, type SampleCall } from '../../lib/pages/call-samples.ts';
+import { addressOf, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { SiteFrame } from '../../lib/pages/layout.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
