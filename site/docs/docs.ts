@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { DEFAULT_NAME, type Link, renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
 import { shownNumber } from '../../lib/pages/shown-values.ts';
+import { BASE } from '../../proxy/http/request.ts';
 import type { Contract } from './contract.ts';
 import { type Examples, fillIn, type Shown } from './examples.ts';
 import { type Article, readArticle } from './markdown.ts';
@@ -75,7 +76,7 @@ export function makeDocs(contract: Contract, facts: GuideFacts & { readonly fram
   });
   const documents = Object.entries(DOCUMENTS).map(([name, { about, read }]) => {
     const text = read()
-      .replaceAll('https://covers.example', new URL(facts.api).origin)
+      .replaceAll('https://covers.example', originOf(facts.api))
       .replaceAll('the Cover Catalogue API', 'this API');
     return articleEntry(name, about, text);
   });
@@ -102,6 +103,11 @@ export function makeDocs(contract: Contract, facts: GuideFacts & { readonly fram
   return { pages: new Map(pages), texts: makeTexts([...guides, ...documents], facts) };
 }
 
+/** What stands before the base path. */
+function originOf(api: string): string {
+  return api.slice(0, -BASE.length);
+}
+
 function articleEntry(name: string, about: string, markdown: string) {
   const { title, ...article } = readArticle(markdown, name);
   return { ...article, path: `/docs/${name}`, text: title, about, markdown };
@@ -113,7 +119,7 @@ function makeTexts(
   { api, frame }: GuideFacts & { readonly frame: SiteFrame },
 ) {
   const type = 'text/markdown; charset=utf-8';
-  const { origin } = new URL(api);
+  const origin = originOf(api);
   const links = entries.map(
     ({ path, text, about }) => `- [${text}](${origin}${path}.md): ${about}`,
   );
