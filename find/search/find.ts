@@ -78,7 +78,7 @@ export class Search {
     const total = found === this.filters.all ? this.ranks.below : cardinality(found);
     const most = Math.min(count, total - start);
     const page = most > 0 ? this.pageOf(query.sort, match, found, total, start, most) : [];
-    return { total, step: match?.step, ranks: page as Rank[] };
+    return { total, step: match?.step, ranks: page };
   }
 
   /**
@@ -120,14 +120,14 @@ export class Search {
     total: number,
     start: number,
     count: number,
-  ): number[] {
+  ): Rank[] {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
     const tiers = sort === 'relevance' ? match?.tiers : undefined;
     if (tiers !== undefined) return this.pageOfTiers(tiers, found, start, count);
     const order = this.orders[sort];
     // A scan of all games takes milliseconds.
-    if (total === this.ranks.below) return [...order.ranks.subarray(start, start + count)];
+    if (total === this.ranks.below) return slice<Rank>({ list: order.ranks }, start, count);
     return pageInOrder(order, this.ranks, found, start, count);
   }
 
@@ -137,9 +137,9 @@ export class Search {
     found: NumberSet<Rank>,
     start: number,
     count: number,
-  ): number[] {
+  ): Rank[] {
     const { ranks } = this;
-    const page: number[] = [];
+    const page: Rank[] = [];
     let before = 0;
     const seen = ranks.emptyBits();
     for (const tier of tiers) {
@@ -159,7 +159,7 @@ export class Search {
   }
 
   /** A page of a tier: fewer additional words, then more covers, then title order. */
-  private pageOfTier(all: readonly FoundPart[], start: number, count: number): number[] {
+  private pageOfTier(all: readonly FoundPart[], start: number, count: number): Rank[] {
     const { ranks, orders } = this;
     const parts = all.filter(({ size }) => size > 0);
     if (parts.length === 1) return pageInOrder(orders.inTier, ranks, parts[0].part, start, count);
