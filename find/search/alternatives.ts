@@ -23,9 +23,9 @@ export interface Alternative extends PhraseAlternative {
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
   readonly allowsParts: boolean;
   /** The variants that match. */
-  readonly variants: NumberSet<VariantNumber>;
+  readonly found: NumberSet<VariantNumber>;
   /** Those of them that match without a prefix. */
-  readonly wholeVariants: NumberSet<VariantNumber>;
+  readonly foundWhole: NumberSet<VariantNumber>;
 }
 
 /** Where words are in a query. Beside other words, two digits are a year. */
@@ -48,20 +48,17 @@ const SPLIT_SIZE = 50;
 export class AlternativeFinder {
   private readonly index: SearchIndex;
   private readonly phrases: Phrases;
-  readonly variants: PostingSets<VariantNumber>;
+  readonly variantSets: PostingSets<VariantNumber>;
   private readonly splits = new LRUCache<string, readonly Alternative[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (alternatives) =>
-      alternatives.reduce(
-        (size, { variants }) => size + SPLIT_SIZE + lengthOf(variants),
-        SPLIT_SIZE,
-      ),
+      alternatives.reduce((size, { found }) => size + SPLIT_SIZE + lengthOf(found), SPLIT_SIZE),
   });
 
   constructor(index: SearchIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.variants = phrases.variants;
+    this.variantSets = phrases.variantSets;
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
@@ -97,7 +94,7 @@ export class AlternativeFinder {
       const among = this.phrases.candidates(phrase);
       const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
       if (isEmpty(found)) return [];
-      const sets = { variants: found, wholeVariants: found };
+      const sets = { found, foundWhole: found };
       return [{ queryWords: 1, phrase, prefixRanges: [], allowsParts: false, ...sets }];
     });
     this.splits.set(word, alternatives);
@@ -137,26 +134,24 @@ export class AlternativeFinder {
     prefixRanges: Alternative['prefixRanges'],
     parts: NumberSet<VariantNumber> = EMPTY,
   ): Alternative[] {
-    const { variants } = this;
-    const wholeVariants = variants.unite([this.withNumbers(numbers), parts]);
+    const { variantSets } = this;
+    const foundWhole = variantSets.unite([this.withNumbers(numbers), parts]);
     const alternative = {
       queryWords,
       phrase: [numbers],
       allowsParts: !isEmpty(parts),
-      wholeVariants,
+      foundWhole,
     };
     if (prefixRanges.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
       const others = numbers.filter((number) =>
         prefixRanges.every(([from, to]) => number < from || number >= to),
       );
-      const withPrefix = prefixRanges.map(([from, to]) => variants.ofTexts('words', from, to));
-      const all = variants.unite([...withPrefix, this.withNumbers(others), parts]);
-      return [{ ...alternative, prefixRanges, variants: all }];
+      const withPrefix = prefixRanges.map(([from, to]) => variantSets.ofTexts('words', from, to));
+      const found = variantSets.unite([...withPrefix, this.withNumbers(others), parts]);
+      return [{ ...alternative, prefixRanges, found }];
     }
-    return isEmpty(wholeVariants)
-      ? []
-      : [{ ...alternative, prefixRanges, variants: wholeVariants }];
+    return isEmpty(foundWhole) ? [] : [{ ...alternative, prefixRanges, found: foundWhole }];
   }
 
   /** The ranges of the words that begin with a word, or with an equal prefix. */
@@ -177,8 +172,8 @@ export class AlternativeFinder {
 
   private withNumbers(numbers: readonly number[]): NumberSet<VariantNumber> {
     if (numbers.length === 0) return EMPTY;
-    if (numbers.length === 1) return this.variants.ofTexts('words', numbers[0]);
-    return this.variants.ofLists(`numbers ${numbers}`, () =>
+    if (numbers.length === 1) return this.variantSets.ofTexts('words', numbers[0]);
+    return this.variantSets.ofLists(`numbers ${numbers}`, () =>
       numbers.map((number) => entriesAt(this.index.words, number)),
     );
   }
@@ -190,7 +185,7 @@ export class AlternativeFinder {
     if (characters.length < FEWEST_CHARACTERS_OF_PART) return EMPTY;
     // A part of a word is the prefix of an ending. Folding can make a word longer than any ending.
     const part = characters.slice(0, LONGEST_ENDING).join('');
-    return this.variants.ofTexts('endings', ...findPrefix(this.index.endings, part));
+    return this.variantSets.ofTexts('endings', ...findPrefix(this.index.endings, part));
   }
 }
 

@@ -31,7 +31,7 @@ export class PatternMaker {
    * @returns undefined if no variant can match
    */
   make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
-    const { variants } = this.alternatives;
+    const { variantSets } = this.alternatives;
     const last = words.length - 1;
     const isAlone = last === 0;
     const pattern: Alternative[][] = words.map(() => []);
@@ -53,7 +53,7 @@ export class PatternMaker {
       this.once([word], positionOf(at), () => this.alternatives.ofWord(word, positionOf(at))),
     );
     const sizes = exact.map(([alternative]) =>
-      alternative === undefined ? 0 : atMost(alternative.variants),
+      alternative === undefined ? 0 : atMost(alternative.found),
     );
     // Splits and near spellings take long to find, so those of rare words come first: no more are searched
     // once no variant can match. That is tested only with near spellings; otherwise it takes longer.
@@ -69,8 +69,8 @@ export class PatternMaker {
       if (isJoined[at]) continue;
       if (pattern[at].length === 0) return undefined;
       if (findNear === undefined) continue;
-      const found = variants.unite(pattern[at].map((alternative) => alternative.variants));
-      among = among === undefined ? found : variants.intersect([among, found]);
+      const found = variantSets.unite(pattern[at].map((alternative) => alternative.found));
+      among = among === undefined ? found : variantSets.intersect([among, found]);
       if (isEmpty(among)) return undefined;
     }
     return pattern;

@@ -74,37 +74,37 @@ const FEW_VARIANTS = 300;
 export class TitleMatcher {
   private readonly index: SearchIndex;
   private readonly prepared: PreparedSearch;
-  private readonly ranks: PostingSets<Rank>;
-  private readonly variants: PostingSets<VariantNumber>;
+  private readonly rankSets: PostingSets<Rank>;
+  private readonly variantSets: PostingSets<VariantNumber>;
   private readonly alternatives: AlternativeFinder;
   private readonly matcher: PatternMatcher;
-  /** The variants that do not join the initials of a title, as a list and as bits. */
-  private readonly initials: NumberSet<VariantNumber>;
-  private readonly initialBits: Uint32Array;
+  /** The variants in which initials of a title are words of their own, as a list and as bits. */
+  private readonly spelledOut: NumberSet<VariantNumber>;
+  private readonly spelledOutBits: Uint32Array;
   private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
 
   /**
-   * @param ranks the sets of the ranks
+   * @param rankSets the sets of the ranks
    * @param onPlatforms returns the ranks of the games of some platforms
    */
   constructor(
     index: SearchIndex,
     prepared: PreparedSearch,
     platformNames: PlatformNames,
-    ranks: PostingSets<Rank>,
+    rankSets: PostingSets<Rank>,
     onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>,
   ) {
     this.index = index;
     this.prepared = prepared;
-    this.ranks = ranks;
-    this.variants = new PostingSets(index, index.variantsByWords.length, ranks.memory);
-    const phrases = new Phrases(index.variants, prepared.pairs, this.variants);
+    this.rankSets = rankSets;
+    this.variantSets = new PostingSets(index, index.variantsByWords.length, rankSets.memory);
+    const phrases = new Phrases(index.variants, prepared.pairs, this.variantSets);
     this.alternatives = new AlternativeFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
-    this.initials = { list: prepared.initials };
+    this.spelledOut = { list: prepared.spelledOut };
     // A copy, since each query uses the memory of the one before again.
-    this.initialBits = this.variants.toBits(this.initials).bits.slice();
+    this.spelledOutBits = this.variantSets.toBits(this.spelledOut).bits.slice();
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -130,7 +130,7 @@ export class TitleMatcher {
       const pattern = patterns.make(words, near);
       if (pattern === undefined) return [];
       const found = this.matcher.find(pattern);
-      const ranks = this.ranks.intersect([this.ranksOf(found), ...within]);
+      const ranks = this.rankSets.intersect([this.ranksOf(found), ...within]);
       return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
     };
 
@@ -138,7 +138,7 @@ export class TitleMatcher {
       for (const { platforms, rest } of runs) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
-          const ranks = this.ranks.intersect(within);
+          const ranks = this.rankSets.intersect(within);
           if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
           continue;
         }
@@ -186,18 +186,18 @@ export class TitleMatcher {
     for (const { platforms, rest, isAtEnd } of runs) {
       if (!isAtEnd || rest.length === 0) continue;
       const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
-      const within = this.ranks.intersect([this.onPlatforms(platforms), ...limits]);
+      const within = this.rankSets.intersect([this.onPlatforms(platforms), ...limits]);
       const found = attempt(isBefore ? rest.slice(0, -1) : rest, undefined, [within]);
       const tiers = this.tiersOf(found)
         .take(TIERS_OF_BEGINNING)
         .map((tier) =>
-          tier.map((part) => ({ ...part, ranks: this.ranks.intersect([part.ranks, within]) })),
+          tier.map((part) => ({ ...part, ranks: this.rankSets.intersect([part.ranks, within]) })),
         )
         .toArray();
       const ofPlatform = this.uniteRanks(tiers.flat());
       if (isEmpty(ofPlatform)) continue;
       if (exact.length === 0) return this.matchOf('platform', found);
-      const ranks = this.ranks.unite([ofPlatform, this.uniteRanks(exact)]);
+      const ranks = this.rankSets.unite([ofPlatform, this.uniteRanks(exact)]);
       return { step: 'platform', ranks, tiers: inTurn(this.tiersOf(exact), tiers) };
     }
     return undefined;
@@ -215,7 +215,7 @@ export class TitleMatcher {
     if (lastWords.some((word) => nearSpellingDistance(word) === 0)) return undefined;
     const isOnlyPrefix = ({ pattern, found }: Attempt) => {
       const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
-      return isEmpty(this.ranks.intersect([whole, ...within]));
+      return isEmpty(this.rankSets.intersect([whole, ...within]));
     };
     // That is quick to tell of few variants. Of many, it is quicker to tell that no word is in far more.
     const areFew = exact.every(({ found }) => found.list !== undefined);
@@ -242,7 +242,7 @@ export class TitleMatcher {
   }
 
   private uniteRanks(all: readonly { readonly ranks: NumberSet<Rank> }[]): NumberSet<Rank> {
-    return this.ranks.unite(all.map(({ ranks }) => ranks));
+    return this.rankSets.unite(all.map(({ ranks }) => ranks));
   }
 
   private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<Tier> {
@@ -263,7 +263,7 @@ export class TitleMatcher {
         for (const [matched, set] of byMatched) {
           const isOnly = byMatched.length === 1;
           parts.push(
-            ...this.partsOf(isOnly ? tier : this.variants.intersect([tier, set]), matched),
+            ...this.partsOf(isOnly ? tier : this.variantSets.intersect([tier, set]), matched),
           );
         }
       }
@@ -277,9 +277,9 @@ export class TitleMatcher {
   /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
   private partsOf(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
     const { games, rankOfFurther } = this.index;
-    const apart = this.variants.intersect([found, this.initials]);
+    const apart = this.variantSets.intersect([found, this.spelledOut]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
-    const others = this.variants.subtract(found, this.initialBits);
+    const others = this.variantSets.subtract(found, this.spelledOutBits);
     const byMatched = Map.groupBy(toList(apart), (variant) => {
       const letters = this.lengthOf(variant) - this.lengthOf(rankOfFurther[variant - games]);
       return matched - letters;
@@ -307,9 +307,9 @@ export class TitleMatcher {
       const ranks = set.list.map((variant) =>
         variant < games ? variant : rankOfFurther[variant - games],
       );
-      return this.ranks.union([ranks]);
+      return this.rankSets.union([ranks]);
     }
-    const bits = this.ranks.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
+    const bits = this.rankSets.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
     // The last 32 bits can include those of further variants.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
     const skipped = Math.floor(games / 32);
