@@ -1,6 +1,7 @@
 /**
  * The games of some platforms, as the ways to match look them up for one name. What is made of a title is made
- * once. All work is counted: what is found once the budget is spent may be incomplete.
+ * once. Look-ups and what is made of the name are counted here; who compares titles counts them. What is found once
+ * the budget is spent may be incomplete.
  */
 
 import type { GameNumber } from '../../lib/columns/numbers.ts';

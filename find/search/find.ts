@@ -1,8 +1,7 @@
 /**
- * The search engine. For a query it finds the ranks of one page and the total, without reading a record
- * and without sorting. `title-matches.ts` finds the games by their titles, the filters narrow them, and
- * the page is read from one of the orders that exist before the query. The work is bounded by the number
- * of games and the limit on words.
+ * The search engine. For a query it finds the ranks of one page and the total, without reading a record.
+ * `title-matches.ts` finds the games by their titles, the filters narrow them, and the page is read from one of the
+ * orders that exist before the query. Only parts of a tier are merged by sorting, as far as the page.
  *
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles.

@@ -8,11 +8,7 @@ import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
 export type Pattern = readonly (readonly Alternative[])[];
 
 /** The numbers of the near spellings of a word. @param among if given, only those in these variants matter */
-export type FindNear = (
-  word: string,
-  isLast: boolean,
-  among?: NumberSet<VariantNumber>,
-) => readonly number[];
+export type FindNear = (word: string, among?: NumberSet<VariantNumber>) => readonly number[];
 
 /** At most this many neighbouring words count as one. */
 const MOST_JOINED = 3;
@@ -60,7 +56,7 @@ export class PatternMaker {
     let among: NumberSet<VariantNumber> | undefined;
     for (const at of [...words.keys()].sort((a, b) => sizes[a] - sizes[b])) {
       const word = words[at];
-      const spellings = findNear?.(word, at === last, among) ?? [];
+      const spellings = findNear?.(word, among) ?? [];
       const single =
         spellings.length === 0
           ? exact[at]

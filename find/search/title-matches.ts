@@ -60,6 +60,15 @@ interface Attempt {
   readonly ranks: NumberSet<Rank>;
 }
 
+/** Finds what matches some words, with spaces between them; undefined if nothing can. */
+type TryText = (text: string) => Attempt | undefined;
+/** @param within limits the games; without it, to those of the query */
+type TryWords = (
+  words: readonly string[],
+  within?: readonly NumberSet<Rank>[],
+  tryText?: TryText,
+) => Attempt[];
+
 /** Near spellings must be this many times as frequent as the prefix, each by itself and in the games of a query. */
 const FAR_MORE = 10;
 /** What people write before a platform. */
@@ -117,24 +126,31 @@ export class TitleMatcher {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const patterns = new PatternMaker(this.alternatives);
     const findAllNear = remember((word: string) => this.findNear(word));
-    const findNear: FindNear = (word, _isLast, among) =>
+    const findNear: FindNear = (word, among) =>
       among?.list !== undefined && among.list.length <= FEW_VARIANTS
         ? this.findNear(word, { numbers: this.wordsIn(among.list) })
         : findAllNear(word);
 
-    const attempt = (
-      words: readonly string[],
-      near?: FindNear,
-      within: readonly NumberSet<Rank>[] = limits,
-    ): Attempt[] => {
-      const pattern = patterns.make(words, near);
-      if (pattern === undefined) return [];
-      const found = this.matcher.find(pattern);
-      const ranks = this.rankSets.intersect([this.ranksOf(found), ...within]);
-      return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
+    // Several steps try the same words.
+    const makeTry = (near?: FindNear) =>
+      remember((text: string): Attempt | undefined => {
+        const words = text.split(' ');
+        const pattern = patterns.make(words, near);
+        if (pattern === undefined) return undefined;
+        const found = this.matcher.find(pattern);
+        return { words, pattern, found, ranks: this.ranksOf(found) };
+      });
+    const tryExact = makeTry();
+    const tryNear = makeTry(findNear);
+
+    const attempt: TryWords = (words, within = limits, tryText = tryExact) => {
+      const tried = tryText(words.join(' '));
+      if (tried === undefined) return [];
+      const ranks = this.rankSets.intersect([tried.ranks, ...within]);
+      return isEmpty(ranks) ? [] : [{ ...tried, ranks }];
     };
 
-    const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
+    const matchPlatforms = (tryText: TryText): TitleMatch | undefined => {
       for (const { platforms, rest } of runs) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
@@ -142,17 +158,17 @@ export class TitleMatcher {
           if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
           continue;
         }
-        const match = this.matchOf('platform', attempt(rest, near, within));
+        const match = this.matchOf('platform', attempt(rest, within, tryText));
         if (match !== undefined) return match;
       }
       return undefined;
     };
 
-    const attemptAll = (all: Variants, near?: FindNear) =>
-      all.flatMap((words) => attempt(words, near));
+    const attemptAll = (all: Variants, tryText?: TryText) =>
+      all.flatMap((words) => attempt(words, limits, tryText));
     const exact = attemptAll(variants);
     const beside = this.findNearBesidePrefixes(exact, limits);
-    const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
+    const both = beside && this.matchOf('near', exact, attemptAll(variants, makeTry(beside)));
     if (both) {
       const ofExact = cardinality(this.uniteRanks(exact));
       if (cardinality(both.ranks) - ofExact >= FAR_MORE * ofExact) return both;
@@ -161,9 +177,9 @@ export class TitleMatcher {
     return (
       this.matchPlatformAtEnds(runs, exact, limits, attempt) ??
       this.matchOf('exact', exact) ??
-      this.matchOf('near', attemptAll(variants, findNear)) ??
-      matchPlatforms() ??
-      matchPlatforms(findNear) ??
+      this.matchOf('near', attemptAll(variants, tryNear)) ??
+      matchPlatforms(tryExact) ??
+      matchPlatforms(tryNear) ??
       this.matchOf('partial', attemptAll(variants.flatMap(withoutOne)))
     );
   }
@@ -177,17 +193,13 @@ export class TitleMatcher {
     runs: readonly PlatformRun[],
     exact: readonly Attempt[],
     limits: readonly NumberSet<Rank>[],
-    attempt: (
-      words: readonly string[],
-      near: undefined,
-      within: readonly NumberSet<Rank>[],
-    ) => Attempt[],
+    attempt: TryWords,
   ): TitleMatch | undefined {
     for (const { platforms, rest, isAtEnd } of runs) {
       if (!isAtEnd || rest.length === 0) continue;
       const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
       const within = this.rankSets.intersect([this.onPlatforms(platforms), ...limits]);
-      const found = attempt(isBefore ? rest.slice(0, -1) : rest, undefined, [within]);
+      const found = attempt(isBefore ? rest.slice(0, -1) : rest, [within]);
       const tiers = this.tiersOf(found)
         .take(TIERS_OF_BEGINNING)
         .map((tier) =>
@@ -231,7 +243,7 @@ export class TitleMatcher {
       if (numbers.length > 0) near.set(word, numbers);
     }
     if (near.size === 0 || !(areFew || exact.every(isOnlyPrefix))) return undefined;
-    return (word, isLast) => (isLast && near.get(word)) || [];
+    return (word) => near.get(word) ?? [];
   }
 
   /** @param groups those of a group come after those of the groups before it */
@@ -356,7 +368,9 @@ function digitsOf(word: string): string {
   return isNumeral(word) ? word : word.replace(/\P{N}+/gu, '');
 }
 
-/** A variant without its first word, without its second word, and so on. */
+/** A variant without its first word, without its second word, and so on; each once. */
 function withoutOne(words: readonly string[]): string[][] {
-  return words.length < 2 ? [] : words.map((_, at) => words.toSpliced(at, 1));
+  if (words.length < 2) return [];
+  // Without either of two equal neighbours, the same words are left.
+  return words.flatMap((word, at) => (word === words[at - 1] ? [] : [words.toSpliced(at, 1)]));
 }
