@@ -15,8 +15,8 @@ import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step } from './query.ts';
 import { addTo, cardinality, type NumberSet, slice } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
-import { QueryMemory } from './sets/query-memory.ts';
 import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
+import { QueryMemory } from './sets/set-algebra.ts';
 import { type Tier, type TitleMatch, TitleMatcher } from './title-matches.ts';
 
 interface Hits {

@@ -5,9 +5,8 @@
  */
 
 import { firstIndex } from '../../lib/columns/arrays.ts';
-import { isSingle } from './alternatives.ts';
+import { isSingle, type Pattern } from './alternatives.ts';
 import type { VariantNumber, WordIndex } from './open.ts';
-import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
 import { isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';

@@ -5,7 +5,7 @@ import type { Catalogue } from '#demo/catalogue/load.ts';
 import { makePlatformNames } from '#find/names/platform-names.ts';
 import { cardinality, EMPTY, slice } from '#find/search/sets/number-set.ts';
 import { PostingSets } from '#find/search/sets/posting-sets.ts';
-import { QueryMemory } from '#find/search/sets/query-memory.ts';
+import { QueryMemory } from '#find/search/sets/set-algebra.ts';
 import { TitleMatcher } from '#find/search/title-matches.ts';
 import { at, type Rank } from '#lib/columns/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
