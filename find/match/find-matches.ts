@@ -6,6 +6,7 @@
  */
 
 import type { GameNumber } from '../../lib/columns/numbers.ts';
+import { COST } from './budget.ts';
 import { type GameTitles, overlap, type TitlesOfPlatforms, withKeys } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
@@ -113,7 +114,10 @@ export function findMatches(
   if (seen.size < MOST_CANDIDATES && guess !== 'title') {
     const { sure, games } = findParts(
       catalogue,
-      titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
+      titles.map((title) => {
+        budget.spend(title.length * COST.formLetter);
+        return { ...wantedBy(title), ...partsOf(title) };
+      }),
       guess !== undefined,
     );
     if (budget.isSpent) return result();
