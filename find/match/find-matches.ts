@@ -38,13 +38,13 @@ export interface GameFacts extends GameTitles {
 }
 
 export const MOST_CANDIDATES = 3;
-/** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
-const TWO_DIGITS = /^\d\d$/;
+/** The loose form of numbers alone. Without a title before it, it is not a year: 42 is not 1942. */
+const ONLY_NUMBERS = /^[\d.]+$/;
 
 /** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
 export function findMatches(
   catalogue: TitlesOfPlatforms,
-  { titles, withTags, isHack }: NameReading,
+  { titles, withTags, regions, isHack }: NameReading,
   facts: GameFacts,
   guess?: 'title' | 'part',
 ): Match {
@@ -80,13 +80,8 @@ export function findMatches(
     if (first !== undefined) return result(first, 'exact');
   }
   for (const title of new Set([...titles, ...withTags])) {
-    if (TWO_DIGITS.test(wantedBy(title).loose[0] ?? '')) continue;
-    // "レコラヴ (USA)" is not "U.S.A.".
-    const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
-    const [loose, lists] = [
-      wantedBy(title).loose.slice(0, most),
-      wantedBy(title).lists.slice(0, most),
-    ];
+    const { loose, lists } = wantedBy(title);
+    if (ONLY_NUMBERS.test(loose[0] ?? '')) continue;
     const compared = (game: number) => {
       const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];
@@ -105,7 +100,10 @@ export function findMatches(
     if (isOneGame(same, facts)) return result(same[0], 'same');
   }
   if (seen.size === 0 && guess === undefined) {
-    const near = findNear(catalogue, titles.map(wantedBy));
+    // A game with fronts, but none of the file's region, is likely another one.
+    const near = findNear(catalogue, titles.map(wantedBy)).filter(
+      (game) => regions.length === 0 || facts.frontRank(game) !== 1,
+    );
     if (budget.isSpent) return result();
     note(near, 'near');
     if (isOneGame(near, facts)) return result(near[0], 'near');

@@ -130,8 +130,9 @@ function isTelling({ lists, loose: [form] }: Title): boolean {
   return lists[0].length > 1 && form.length >= SHORTEST_PART && !hasNumber(form);
 }
 
+/** A number alone is no title. */
 function hasNumber(form: string): boolean {
-  return /\d/.test(form);
+  return /\d/.test(form) && /\D{2}/.test(form);
 }
 
 /** A volume is one game of its series, whatever its subtitle. */
@@ -141,5 +142,5 @@ function endsWithVolume(form: string): boolean {
 
 /** Whether a number closes a title, or opens it: what follows "Sonic 3 & Knuckles" makes another game of it. */
 function endsWithNumber(form: string): boolean {
-  return /^\d|\d[a-z]{0,2}$/.test(form);
+  return hasNumber(form) && /^\d|\d[a-z]{0,2}$/.test(form);
 }

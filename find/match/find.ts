@@ -4,7 +4,6 @@
  *
  * Invariant: whatever the name is, the work for it is bounded by a count.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { numbersWithId } from '../names/external-ids.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { wordsOf } from '../text/words.ts';
@@ -114,7 +113,7 @@ function findBest(
   catalogue: TitlesOfPlatforms,
   context: NameContext,
 ): NameMatch {
-  const { budget, titlesOf } = catalogue;
+  const { budget } = catalogue;
   const read = (text: string) => {
     budget.spend(text.length * COST.letter);
     return readName(text);
@@ -124,8 +123,6 @@ function findBest(
     const match = findMatches(catalogue, reading, games, guess);
     return { reading, match: withoutFarYear(match, reading.year, games) };
   };
-  const hasLetters = (game: number, letters: string) =>
-    titlesOf(game).some((title) => wordsOf(title).join('').includes(letters));
   const facts = context.forRegions([]);
   const isBy = (game: number, company: string | null) => {
     const name = ` ${wordsOf(company ?? '').join(' ')}`;
@@ -141,26 +138,25 @@ function findBest(
       ? found.game
       : undefined;
   };
-  let best = find(first);
-  let last = best;
+  let reading = first;
   let rest = name;
   for (let count = 0; count < MOST_EXTENSIONS; count++) {
-    const found = best.match.found?.game;
     const split = splitExtension(rest);
-    if (split === undefined || (found !== undefined && hasLetters(found, split.extension))) break;
+    if (split === undefined) break;
     rest = split.rest;
-    const reading = read(rest);
-    // An extension that the table has is no part of the first reading either.
-    if (!isDeepStrictEqual(reading, last.reading)) last = find(reading);
-    if (last.match.found !== undefined) return last;
-    if (found === undefined && last.match.candidates.length > 0) best = last;
+    // An extension that the table has was not read.
+    if (!reading.title.toLowerCase().endsWith(split.extension)) continue;
+    const whole = find({ ...reading, titles: [reading.title], withTags: [] }, 'title');
+    if (whole.match.found !== undefined) return whole;
+    reading = read(rest);
   }
+  let best = find(reading);
   if (best.match.found !== undefined || best.reading.isHack) return best;
-  const { title, titles, withTags, regions } = last.reading;
+  const { title, titles, withTags, regions } = reading;
   let shortest: NameReading | undefined;
   for (const guess of guessNames([...titles, ...withTags], context.namesPlatform)) {
-    const reading: NameReading = {
-      ...last.reading,
+    const shorter: NameReading = {
+      ...reading,
       title: guess.title,
       titles: [guess.title],
       withTags: [],
@@ -169,10 +165,10 @@ function findBest(
     };
     if (
       guess.company === null &&
-      lettersIn(guess.title) <= lettersIn((shortest ?? last.reading).title)
+      lettersIn(guess.title) <= lettersIn((shortest ?? reading).title)
     )
-      shortest = reading;
-    const other = find(reading, 'title');
+      shortest = shorter;
+    const other = find(shorter, 'title');
     if (budget.isSpent) return best;
     const game = onlyGame(other.match);
     if (game !== undefined && isBy(game, guess.company)) return other;
