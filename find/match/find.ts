@@ -140,7 +140,7 @@ function findBest(
   };
   let reading = first;
   let rest = name;
-  for (let count = 0; count < MOST_EXTENSIONS; count++) {
+  for (let count = 0; count < MOST_EXTENSIONS && reading.titles.length > 0; count++) {
     const split = splitExtension(rest);
     if (split === undefined) break;
     rest = split.rest;

@@ -8,18 +8,18 @@ import { regionOf } from '../names/regions.ts';
 import { LANGUAGES, WORDS } from './tags.ts';
 
 const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
-/** A number or a numeral belongs to the title, except the `.001` of a file in parts. */
-const NUMERAL = /\.(?:[1-9]\d*|[IVX]+)$/i;
+/** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
+const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
 const BETWEEN = String.raw`[\s_.,-]+`;
 /** Nintendo's ids of discs: GM8E01. */
 const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
-/** Codes on packages and of titles: `SHVC-RI`, `MK-1186`, `AXVE`, and long ones of digits and capitals. */
+/** Codes on packages and of titles: `SHVC-RI`, `MK-1186`, `AXVE`, and ids: long ones of digits and capitals. */
 const CODE = [
   DISC_ID,
   '[A-Z]{3,4}-[A-Z0-9]{2,4}(?:-[A-Z]{3})?',
   String.raw`[A-Z]{1,3}-\d{3,6}[A-Z]?`,
   '[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]',
-  String.raw`(?=[A-Z]*\d[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,10}`,
+  String.raw`(?=[A-Z]*\d[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,16}`,
 ].join('|');
 const CODE_IN_FRONT = new RegExp(String.raw`^(?:${CODE})(?:\s*-\s+|[\s_]+)(?=.*[A-Za-z])`);
 /** What else may stand before a title, besides a name of its platform or company. */
@@ -38,12 +38,10 @@ const NAME_IN_FRONT = /^(.+?)\s+-\s+(?=\S)/;
 /** What may follow a title, besides words of the table: longer ones first. */
 const TAIL = new RegExp(
   String.raw`(?<=[^\s_.,-])(?:${[
-    String.raw`\s*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})`,
     String.raw`${BETWEEN}(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
-    String.raw`${BETWEEN}(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h])(?:\s?of\s?\d{1,2})?`,
-    String.raw`-d\d`,
+    String.raw`${BETWEEN}(?:d\d|(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h]))(?:\s?of\s?\d{1,2})?`,
     String.raw`${BETWEEN}\d+(?:\.\d+)+[a-z]?`,
-    String.raw`\.\d{2,3}|\s\d{2,3}%`,
+    String.raw`\s\d{2,3}%`,
     String.raw`${BETWEEN}by\s.{1,60}`,
     `${BETWEEN}(?:premium|limited|special|standard|collector's) edition`,
     `${BETWEEN}(?:the )?video ?game`,
