@@ -80,7 +80,10 @@ export function findMatches(
     if (first !== undefined) return result(first, 'exact');
   }
   for (const title of new Set([...titles, ...withTags])) {
-    const { loose, lists } = wantedBy(title);
+    // "レコラヴ (USA)" is not "U.S.A.".
+    const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
+    const loose = wantedBy(title).loose.slice(0, most);
+    const lists = wantedBy(title).lists.slice(0, most);
     if (ONLY_NUMBERS.test(loose[0] ?? '')) continue;
     const compared = (game: number) => {
       const forms = budget.isSpent ? [] : looseOf(game);

@@ -44,7 +44,7 @@ export function findParts(
   for (const one of titles) {
     const gamesWith = (parts: readonly string[]) =>
       withKeys(catalogue, 'parts', parts.map(hashForm));
-    const subtitles = one.tails.filter((tail) => tail.length >= SHORTEST_PART);
+    const subtitles = one.tails.filter(isLong);
     const ofOneGame = subtitles.filter((tail) => gamesWith([tail]).length === 1);
     const titles = subtitles.filter(
       (tail) => new Set([...withLoose(catalogue, [tail]), ...gamesWith([tail])]).size === 1,
@@ -104,7 +104,7 @@ function commonOf(
   const isWhole =
     overlap(one.loose.filter(endsWithNumber), other.heads) ||
     overlap(one.heads.filter(endsWithVolume), other.heads) ||
-    (one.lists[0]?.length > 1 && overlap(one.loose, other.tails));
+    (one.lists[0]?.length > 1 && overlap(one.loose.filter(isLong), other.tails));
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
   if (overlap(one.loose, other.heads)) return isTelling(one) ? HEAD : PART;
@@ -127,7 +127,11 @@ function haveSameSubtitle(one: Title, other: Title, subtitles: readonly string[]
 
 /** Whether a title has several words, and no number that sets it apart from another of its series. */
 function isTelling({ lists, loose: [form] }: Title): boolean {
-  return lists[0].length > 1 && form.length >= SHORTEST_PART && !hasNumber(form);
+  return lists[0].length > 1 && isLong(form) && !/\d/.test(form);
+}
+
+function isLong(form: string): boolean {
+  return form.length >= SHORTEST_PART;
 }
 
 /** A number alone is no title. */

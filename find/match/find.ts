@@ -147,7 +147,7 @@ function findBest(
     // An extension that the table has was not read.
     if (!reading.title.toLowerCase().endsWith(split.extension)) continue;
     const whole = find({ ...reading, titles: [reading.title], withTags: [] }, 'title');
-    if (whole.match.found !== undefined) return whole;
+    if (whole.match.found?.kind === 'exact') return whole;
     reading = read(rest);
   }
   let best = find(reading);

@@ -8,7 +8,7 @@ import { LATIN_LETTER, needsSlug } from '../text/variants.ts';
 import { isScriptWithoutSpaces, NOT_ASCII, plainWordsOf, wordsOf } from '../text/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
-export const MATCH_RULES = 4;
+export const MATCH_RULES = 5;
 
 export interface LooseForms {
   /**
@@ -161,8 +161,6 @@ export function looseFormsOf(
       add(looseForm(specialWords(list.map((word) => (word === '0' ? 'zero' : word)))));
     if (list.includes('x')) add(looseForm(specialWords(withJoinedX(list))));
   }
-  // Of titles such as "A P B", whose letters are words in one spelling and not in another.
-  if (words.some(isShort)) add(looseText(exactText(words)));
   if (title.includes('~'))
     for (const half of title.split('~')) looseFormsOf(half.trim()).loose.forEach(add);
   if (title.includes(BETWEEN_TITLES))
@@ -281,10 +279,6 @@ function looseText(text: string): string {
     .replace(/o[ou]+/g, 'o')
     .replace(/uu+/g, 'u')
     .replace(/m(?=[bp])/g, 'n');
-}
-
-function isShort(word: string): boolean {
-  return word.length < 4 && (word === 'a' || word === 'n' || word === 'an' || word === 'and');
 }
 
 /** Whether two titles have the same words, in any order. */

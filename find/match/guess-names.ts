@@ -11,16 +11,10 @@ const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
 /** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
 const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
 const BETWEEN = String.raw`[\s_.,-]+`;
-/** Nintendo's ids of discs: GM8E01. */
-const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
-/** Codes on packages and of titles: `SHVC-RI`, `MK-1186`, `AXVE`, and ids: long ones of digits and capitals. */
-const CODE = [
-  DISC_ID,
-  '[A-Z]{3,4}-[A-Z0-9]{2,4}(?:-[A-Z]{3})?',
-  String.raw`[A-Z]{1,3}-\d{3,6}[A-Z]?`,
-  '[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]',
-  String.raw`(?=[A-Z]*\d[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,16}`,
-].join('|');
+/** Ids of titles and discs: GM8E01, PCSF00214, 6F3C1B2A. */
+const ID = '(?=[A-Z]*\\d[A-Z]*\\d)(?=\\d*[A-Z])[A-Z0-9]{6,16}';
+/** What packages have: `SHVC-RI`, `MK-1186`, `AXVE`. */
+const CODE = `[A-Z]{1,4}-[A-Z0-9]{2,6}(?:-[A-Z]{3})?|[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]|${ID}`;
 const CODE_IN_FRONT = new RegExp(String.raw`^(?:${CODE})(?:\s*-\s+|[\s_]+)(?=.*[A-Za-z])`);
 /** What else may stand before a title, besides a name of its platform or company. */
 const HEAD = new RegExp(
@@ -49,9 +43,9 @@ const TAIL = new RegExp(
   ].join('|')})$`,
   'i',
 );
-/** Case tells these from words. */
+/** Also the name of a group. Case tells these from words. */
 const CODE_AT_END = new RegExp(
-  String.raw`(?:\s+-\s*|[\s_]+)(?:${DISC_ID}|[0-9A-F]{8}|[A-Z]{4}[-_]?\d{5})$|(?<=[^\s-]{3})-[A-Z][A-Z0-9]{3,11}$`,
+  String.raw`(?:\s+-\s*|[\s_]+)${ID}$|(?<=[^\s-]{3})-[A-Z][A-Z0-9]{3,11}$`,
 );
 const YEAR_AT_END = new RegExp(String.raw`${BETWEEN}((?:19|20)\d\d)(?:-[\dx]{2}){0,2}$`);
 const LAST_WORD = new RegExp(String.raw`^(.*[^\s_.,-])(${BETWEEN})([^\s_.,-]+)$`, 's');
