@@ -163,10 +163,7 @@ function findBest(
       regions: [...new Set([...regions, ...guess.regions])],
       year: guess.year ?? first.year,
     };
-    if (
-      guess.company === null &&
-      lettersIn(guess.title) <= lettersIn((shortest ?? reading).title)
-    )
+    if (guess.company === null && lettersIn(guess.title) <= lettersIn((shortest ?? reading).title))
       shortest = shorter;
     const other = find(shorter, 'title');
     if (budget.isSpent) return best;

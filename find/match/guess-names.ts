@@ -31,15 +31,14 @@ const HEAD = new RegExp(
 const NAME_IN_FRONT = /^(.+?)\s+-\s+(?=\S)/;
 /** What may follow a title, besides words of the table: longer ones first. */
 const TAIL = new RegExp(
-  String.raw`(?<=[^\s_.,-])(?:${[
-    String.raw`${BETWEEN}(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
-    String.raw`${BETWEEN}(?:d\d|(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h]))(?:\s?of\s?\d{1,2})?`,
-    String.raw`${BETWEEN}\d+(?:\.\d+)+[a-z]?`,
-    String.raw`\s\d{2,3}%`,
-    String.raw`${BETWEEN}by\s.{1,60}`,
-    `${BETWEEN}(?:premium|limited|special|standard|collector's) edition`,
-    `${BETWEEN}(?:the )?video ?game`,
-    String.raw`${BETWEEN}(?:update data|copy|multi|m)(?:\s?\d[\d. ]*)?`,
+  String.raw`(?<=[^\s_.,-])${BETWEEN}(?:${[
+    String.raw`(?<year>(?:19|20)\d\d)(?:-[\dx]{2}){0,2}`,
+    String.raw`(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
+    String.raw`(?:d\d|(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h]))(?:\s?of\s?\d{1,2})?`,
+    String.raw`\d+(?:\.\d+)+[a-z]?|\d{2,3}%`,
+    String.raw`by\s.{1,60}`,
+    `(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game`,
+    String.raw`(?:update data|copy|multi|m)(?:\s?\d[\d. ]*)?`,
   ].join('|')})$`,
   'i',
 );
@@ -47,13 +46,10 @@ const TAIL = new RegExp(
 const CODE_AT_END = new RegExp(
   String.raw`(?:\s+-\s*|[\s_]+)${ID}$|(?<=[^\s-]{3})-[A-Z][A-Z0-9]{3,11}$`,
 );
-const YEAR_AT_END = new RegExp(String.raw`${BETWEEN}((?:19|20)\d\d)(?:-[\dx]{2}){0,2}$`);
-const LAST_WORD = new RegExp(String.raw`^(.*[^\s_.,-])(${BETWEEN})([^\s_.,-]+)$`, 's');
 /** Words that are joined in one. */
 const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[a-z][A-Z])(?=[A-Z][a-z])/g;
+/** Of a platform or a company. */
 const MOST_WORDS_OF_NAME = 5;
-const MOST_WORDS_OF_COMPANY = 3;
-const COMPANY = /^[^\d]{3,}$/;
 /** Regions and languages of small letters are words too. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 const MOST_GUESSES = 40;
@@ -122,13 +118,10 @@ function* tailsOf(whole: Guess, namesPlatform: (name: string) => boolean): Gener
   for (let guess: Guess | undefined = whole; guess !== undefined; ) {
     yield guess;
     const shorter: Guess | undefined = withoutTail(guess, guess !== whole, namesPlatform);
-    if (shorter === undefined && guess.company === null) {
-      for (let words = 1; words <= MOST_WORDS_OF_COMPANY; words++) {
-        const [title, company] = lastWords(guess.title, words) ?? [];
-        if (title !== undefined && company !== undefined && COMPANY.test(company))
-          yield* tailsOf({ ...guess, title, company }, namesPlatform);
-      }
-    }
+    if (shorter === undefined && guess.company === null)
+      for (const { before, words } of endsOf(guess.title))
+        if (/^\D{3,}$/.test(words))
+          yield* tailsOf({ ...guess, title: before, company: words }, namesPlatform);
     guess = shorter;
   }
 }
@@ -140,38 +133,34 @@ function withoutTail(
   namesPlatform: (name: string) => boolean,
 ): Guess | undefined {
   const { title } = guess;
-  const [end = '', year] = YEAR_AT_END.exec(title) ?? [];
-  if (end !== '') return { ...guess, title: title.slice(0, -end.length), year: Number(year) };
+  const year = Number(TAIL.exec(title)?.groups?.year) || guess.year;
   const rest = title.replace(TAIL, '').replace(CODE_AT_END, '').trim();
-  if (rest !== title) return { ...guess, title: rest };
-  for (let words = MOST_WORDS_OF_NAME; words > 0; words--) {
-    const [before, name = ''] = lastWords(title, words) ?? [];
-    if (before !== undefined && namesPlatform(name)) return { ...guess, title: before };
-  }
-  const [, before, between, word = ''] = LAST_WORD.exec(title) ?? [];
-  if (before === undefined) return undefined;
-  const isCode = word === word.toUpperCase() || /[_.-]/.test(between);
-  const region = regionAtEnd(word);
+  if (rest !== title) return { ...guess, title: rest, year };
+  const ends = endsOf(title);
+  const ofPlatform = ends.findLast(({ words }) => namesPlatform(words));
+  if (ofPlatform !== undefined) return { ...guess, title: ofPlatform.before };
+  const [{ before, between, words: word } = { before: '', between: '', words: '' }] = ends;
+  const lower = word.toLowerCase();
+  const isCode = word.length > 1 && word === word.toUpperCase();
+  const region = isCode || SMALL_REGION.test(lower) ? regionOf(word) : undefined;
   if (region !== undefined && (region !== 'World' || isFollowed))
     return { ...guess, title: before, regions: [region, ...guess.regions] };
-  const isLanguage = isCode && LANGUAGES.has(word.toLowerCase());
-  return isLanguage || WORDS.anywhere.has(word.toLowerCase())
-    ? { ...guess, title: before }
-    : undefined;
+  const isLanguage = (isCode || /[_.-]/.test(between)) && LANGUAGES.has(lower);
+  return isLanguage || WORDS.anywhere.has(lower) ? { ...guess, title: before } : undefined;
 }
 
-function regionAtEnd(word: string): string | undefined {
-  const isTag =
-    word === word.toUpperCase() ? word.length > 1 : SMALL_REGION.test(word.toLowerCase());
-  return isTag ? regionOf(word) : undefined;
-}
-
-/** What stands before the last words of a text, and these. */
-function lastWords(text: string, count: number): [before: string, words: string] | undefined {
+/** The last words of a text, the last one, the last two and so on, and what stands before them. */
+function endsOf(text: string): { before: string; between: string; words: string }[] {
   // Every second part is what stands between two words.
   const parts = text.split(/([\s_.,-]+)/);
-  const at = parts.length + 1 - 2 * count;
-  if (at < 2) return undefined;
-  const words = parts.slice(at).filter((_, index) => index % 2 === 0);
-  return [parts.slice(0, at - 1).join(''), words.join(' ')];
+  const most = Math.min(MOST_WORDS_OF_NAME, (parts.length - 1) / 2);
+  return Array.from({ length: most }, (_, count) => {
+    const at = parts.length - 1 - 2 * count;
+    const words = parts.slice(at).filter((_, index) => index % 2 === 0);
+    return {
+      before: parts.slice(0, at - 1).join(''),
+      between: parts[at - 1],
+      words: words.join(' '),
+    };
+  }).filter(({ before }) => before !== '');
 }
