@@ -17,9 +17,9 @@ import {
   type MatchedGame,
   MOST_CANDIDATES,
 } from './find-matches.ts';
-import { guessNames, splitExtension } from './guess-names.ts';
+import { guessNames } from './guess-names.ts';
 import type { MatchIndex } from './open.ts';
-import { type NameReading, readName } from './read-name.ts';
+import { type NameReading, readName, splitExtension } from './read-name.ts';
 
 /** Names have the years of later releases, but one that is further away is that of another game. */
 const MOST_YEARS_APART = 5;

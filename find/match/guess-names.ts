@@ -7,9 +7,6 @@
 import { regionOf } from '../names/regions.ts';
 import { LANGUAGES, WORDS } from './tags.ts';
 
-const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
-/** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
-const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
 const BETWEEN = String.raw`[\s_.,-]+`;
 /** Ids of titles and discs: GM8E01, PCSF00214, 6F3C1B2A. */
 const ID = '(?=[A-Z]*\\d[A-Z]*\\d)(?=\\d*[A-Z])[A-Z0-9]{6,16}';
@@ -53,17 +50,6 @@ const MOST_WORDS_OF_NAME = 5;
 /** Regions and languages of small letters are words too. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 const MOST_GUESSES = 40;
-
-/** The last part of a name, in lower case, which may be an extension that no table has, and the rest. */
-export function splitExtension(name: string): { rest: string; extension: string } | undefined {
-  const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
-  const rest = name.slice(0, name.length - end.length).trim();
-  if (extension === '' || NUMERAL.test(name) || rest === '') return undefined;
-  // In "Mega.Man.Kart" the dots are spaces.
-  const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
-  if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;
-  return { rest, extension: extension.toLowerCase() };
-}
 
 /** What is left of a name, and what the words said that were dropped. */
 export interface Guess {

@@ -27,7 +27,9 @@ export interface NameReading {
   readonly isHack: boolean;
 }
 
-const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
+const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
+/** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
+const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 /** What stands between two titles of a game, and before the second one in brackets. */
@@ -263,4 +265,16 @@ function titlesOf(text: string, isHack: boolean): string[] {
 
 function withoutBrackets(text: string): string {
   return text.replace(BRACKETS, ' ').replace(/\s+/g, ' ');
+}
+
+/** The last part of a name, in lower case, which may be an extension that no table has, and the rest. */
+export function splitExtension(name: string): { rest: string; extension: string } | undefined {
+  const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
+  const rest = name.slice(0, name.length - end.length).trim();
+  if (extension === '' || rest === '') return undefined;
+  if (NUMERAL.test(name) || INITIALS.test(name)) return undefined;
+  // In "Mega.Man.Kart" the dots are spaces.
+  const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
+  if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;
+  return { rest, extension: extension.toLowerCase() };
 }

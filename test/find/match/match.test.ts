@@ -148,8 +148,11 @@ test.each([
   ['Mega Man (USA).sfc', null, null],
   ['Kingdom Hearts Final Mix.iso', null, null],
   ['1942 (Europe).sfc', 'exact', 45],
-  // A number alone is no year.
+  // A number alone is no year, and no part of a title.
   ['42.sfc', null, null],
+  ['10 - Owls.sfc', null, null],
+  // A game with fronts of other regions only is likely another one.
+  ['Contra III - The Alien War (Japan).sfc', null, null],
 ])('%s is %s %s', async (name, kind, id) => {
   const [item] = await match(name);
   expect([item.name, ...shortly(item).slice(0, 2)]).toEqual([name, kind, id]);
@@ -242,6 +245,7 @@ test.each([
   ['MK-1186 - Super Metroid', 1],
   ['ADAE Super Metroid', 1],
   ['101ABCDE Super Metroid', 1],
+  ['000400000F123400 Super Metroid (CTR-P-ALCE) (E).cia', 1],
   ['LUNAR Super Metroid', null],
   ['Super Metroid.2', null],
   ['Super Metroid.IV', null],
@@ -280,6 +284,8 @@ test.each([
   ['SuperMetroid_PCSF00214_v1.02', 1],
   ['4D5307E6 - Super Metroid', 1],
   ['Super Metroid.81', 1],
+  ['Comet II.81', 34],
+  ['Glass Harbour.p', null],
   // The game's own companies, without brackets, and those of others.
   ['Ivy Works - Grim', 46],
   ['Grim, Owl House, 1993', 46],
