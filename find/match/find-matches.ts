@@ -10,7 +10,7 @@ import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
 import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
 import { hashWords } from './open.ts';
-import type { NameReading } from './read-name.ts';
+import { hasTwoTitles, type NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
 type MatchKind = 'id' | 'exact' | 'same' | 'near' | 'part';
@@ -76,9 +76,11 @@ export function findMatches(
     const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
     note(inOrder(exact, title, facts), 'exact');
     note(inOrder(half, title, facts), 'exact');
-    const [first] = seen.keys();
-    if (first !== undefined) return result(first, 'exact');
+    // The games of both titles of "A aka B" count.
+    if (seen.size > 0 && !hasTwoTitles(titles[0])) break;
   }
+  const [first] = seen.keys();
+  if (first !== undefined) return result(first, 'exact');
   for (const title of new Set([...titles, ...withTags])) {
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;

@@ -263,6 +263,11 @@ function titlesOf(text: string, isHack: boolean): string[] {
   return titles.size > 0 ? [...titles] : [text];
 }
 
+/** Whether a text is two titles of a game. */
+export function hasTwoTitles(text = ''): boolean {
+  return BETWEEN_TITLES.test(text);
+}
+
 function withoutBrackets(text: string): string {
   return text.replace(BRACKETS, ' ').replace(/\s+/g, ' ');
 }

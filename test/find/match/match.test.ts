@@ -185,6 +185,11 @@ test('a game of quite another year is only a candidate', async () => {
     expect(await meaning(name), name).toEqual([null, null, ['exact 46']]);
 });
 
+test('of a name with two titles, the game of the other one is a candidate', async () => {
+  expect(await meaning('Super Metroid aka Grim.sfc')).toEqual(['exact', 1, ['exact 46']]);
+  expect(await meaning('Owls ~ Grim (USA).sfc')).toEqual(['exact', 46, []]);
+});
+
 test('a whole title comes before one of two in a title', async () => {
   expect(await meaning('Checkers (USA).bin')).toEqual(['exact', 15, ['exact 14']]);
   expect(await meaning('Video Checkers (USA).bin')).toEqual(['exact', 14, []]);
