@@ -12,7 +12,7 @@ import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
 import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
 import { hashWords } from './open.ts';
-import type { NameReading } from './read-name.ts';
+import { hasTwoTitles, type NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
 type MatchKind = 'id' | 'exact' | 'same' | 'near' | 'part';
@@ -39,13 +39,13 @@ export interface GameFacts extends GameTitles {
 }
 
 export const MOST_CANDIDATES = 3;
-/** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
-const TWO_DIGITS = /^\d\d$/;
+/** The loose form of numbers alone. Without a title before it, it is not a year: 42 is not 1942. */
+const ONLY_NUMBERS = /^[\d.]+$/;
 
 /** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
 export function findMatches(
   catalogue: TitlesOfPlatforms,
-  { titles, withTags, isHack }: NameReading,
+  { titles, withTags, regions, isHack }: NameReading,
   facts: GameFacts,
   guess?: 'title' | 'part',
 ): Match {
@@ -77,17 +77,17 @@ export function findMatches(
     const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
     note(inOrder(exact, title, facts), 'exact');
     note(inOrder(half, title, facts), 'exact');
-    const [first] = seen.keys();
-    if (first !== undefined) return result(first, 'exact');
+    // The games of both titles of "A aka B" count.
+    if (seen.size > 0 && !hasTwoTitles(titles[0])) break;
   }
+  const [first] = seen.keys();
+  if (first !== undefined) return result(first, 'exact');
   for (const title of new Set([...titles, ...withTags])) {
-    if (TWO_DIGITS.test(wantedBy(title).loose[0] ?? '')) continue;
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
-    const [loose, lists] = [
-      wantedBy(title).loose.slice(0, most),
-      wantedBy(title).lists.slice(0, most),
-    ];
+    const loose = wantedBy(title).loose.slice(0, most);
+    const lists = wantedBy(title).lists.slice(0, most);
+    if (ONLY_NUMBERS.test(loose[0] ?? '')) continue;
     const compared = (game: GameNumber) => {
       const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];
@@ -106,7 +106,10 @@ export function findMatches(
     if (isOneGame(same, facts)) return result(same[0], 'same');
   }
   if (seen.size === 0 && guess === undefined) {
-    const near = findNear(catalogue, titles.map(wantedBy));
+    // A game with fronts, but none of the file's region, is likely another one.
+    const near = findNear(catalogue, titles.map(wantedBy)).filter(
+      (game) => regions.length === 0 || facts.frontRank(game) !== 1,
+    );
     if (budget.isSpent) return result();
     note(near, 'near');
     if (isOneGame(near, facts)) return result(near[0], 'near');
