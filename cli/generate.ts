@@ -15,6 +15,7 @@ import { openCompared } from '../lib/generations/compare.ts';
 import { currentId, generationDir } from '../lib/generations/generations.ts';
 import { HeldError } from '../lib/generations/hold.ts';
 import { LockedError } from '../lib/generations/lock.ts';
+import { KEEP_VARIABLES, keepOf } from '../lib/generations/prune.ts';
 import { readPrevious } from '../lib/generations/publish.ts';
 import { saveStatus } from '../lib/generations/state-files.ts';
 import { readArguments } from '../lib/program/arguments.ts';
@@ -65,7 +66,7 @@ async function publish(
   const { switches } = readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment(
-    ['DATABASE_URL', 'PUBLIC_URL', ...SETTING_VARIABLES, ...PUSH_VARIABLES],
+    ['DATABASE_URL', 'PUBLIC_URL', ...SETTING_VARIABLES, ...KEEP_VARIABLES, ...PUSH_VARIABLES],
     variables,
     PUSH_CHECKS,
   );
@@ -104,6 +105,7 @@ async function publish(
           }
         },
         isForced: switches.has('force'),
+        keep: keepOf(environment),
       },
       progress,
     );

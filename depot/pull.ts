@@ -103,7 +103,7 @@ export class Pull {
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.
         const checks = withoutRecords(this.isKnown, checkFind);
-        const steps = { warn: report.warn, checks, keep: 1 };
+        const steps = { warn: report.warn, checks, keep: { generations: 1, days: 0 } };
         await publishAs(snapshotsDir, dir, encoded, previous, steps);
         pulled = { manifest, ...counts };
       }

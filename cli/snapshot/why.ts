@@ -286,7 +286,8 @@ async function askDatabase(
     games: `${is('id', games)} OR slug IN (SELECT slug FROM games WHERE ${is('id', games)})`,
     covers: is('id', covers),
   };
-  const run = { snapshotsDir, settings, part, warnings: [], isDryRun: true, isForced: true };
+  const keep = { generations: 1, days: 0 };
+  const run = { snapshotsDir, settings, part, warnings: [], isDryRun: true, isForced: true, keep };
   const { report } = await generate(database, run, SILENT).finally(() =>
     rmSync(snapshotsDir, { recursive: true, force: true }),
   );

@@ -17,7 +17,7 @@ import { checkFolderName, findGeneration, generationDir, isCurrent } from './gen
 import { withoutHistory } from './history.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withRunLock } from './lock.ts';
-import { beginGeneration } from './prune.ts';
+import { beginGeneration, type Keep } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
 import { type CheckFind, everything, verifyAndOpen, withoutRecords } from './verify.ts';
 
@@ -37,6 +37,7 @@ interface RollbackOptions {
    */
   readonly hold?: { readonly reason: string | undefined } | undefined;
   readonly checkFind: CheckFind;
+  readonly keep: Keep;
 }
 
 /**
@@ -47,7 +48,7 @@ interface RollbackOptions {
 export async function rollbackTo(
   snapshotsDir: string,
   id: string,
-  { withTakenDown, warn, hold, checkFind }: RollbackOptions,
+  { withTakenDown, warn, hold, checkFind, keep }: RollbackOptions,
 ): Promise<Manifest> {
   findGeneration(snapshotsDir, id);
   return withRunLock(snapshotsDir, async () => {
@@ -67,7 +68,8 @@ export async function rollbackTo(
       for (const { path: name } of content.files) {
         linkOrCopy(path.join(source, name), path.join(dir, name));
       }
-      const steps = { warn, checks: withoutRecords(isIntact), evenIfHeld: hold !== undefined };
+      const checks = withoutRecords(isIntact);
+      const steps = { warn, checks, keep, evenIfHeld: hold !== undefined };
       const publishAll = () => publish(snapshotsDir, dir, content, previous, steps);
       return await (hold === undefined
         ? publishAll()

@@ -92,7 +92,8 @@ export const sample: Check = {
     const part = { games: `id <= ${lastId}`, covers: `game_id <= ${lastId}` };
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
-      const options = { snapshotsDir: folder, settings, warnings: [], part };
+      const keep = { generations: 1, days: 0 };
+      const options = { snapshotsDir: folder, settings, warnings: [], part, keep };
       const run = { ...options, isDryRun: false, isForced: true };
       const { id = '', leftOut, report } = await generate(source, run, SILENT);
       for (const line of leftOut) {

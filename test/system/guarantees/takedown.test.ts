@@ -141,7 +141,7 @@ test('nothing returns a cover that was taken down, whatever a client asks and se
 
   // On disk, it stays only in the generations that are kept for a rollback.
   expect(idsOnDisk(origin.snapshotsDir)).toContain(before);
-  await prune(origin.snapshotsDir, 1);
+  await prune(origin.snapshotsDir, { generations: 1, days: 0 });
   expect(idsOnDisk(origin.snapshotsDir)).toEqual([after]);
   const contains = (dir: string, id: string) =>
     [...filesOf(dir, id).values()].some((content) => content.includes(MARK));

@@ -33,7 +33,7 @@ async function start(environment: Texts = {}) {
       const current = await database.publish(dir);
       // The database has no keys, so the run has exported none.
       writeKeys(dir, [key]);
-      await prune(dir, 1);
+      await prune(dir, { generations: 1, days: 0 });
       expect(idsOnDisk(dir)).toHaveLength(1);
       await proxy.refresh();
       return current;
