@@ -79,8 +79,8 @@ const VERBS: readonly SnapshotVerb[] = [
     run: archive,
   },
   {
-    usage: 'diff ID [ID] [--json]',
-    help: 'lists what was added, changed or removed between two generations, with the members before and after; the second is the current one by default; an ID may be a number, such as 12',
+    usage: 'diff ID [ID] [--all] [--json]',
+    help: 'sums up what was added, changed or removed between two generations, and lists the first 20 records, or all, with the members before and after; the second is the current one by default; an ID may be a number, such as 12',
     run: diff,
   },
   {
@@ -277,16 +277,18 @@ async function archive({ dir, stdout }: VerbContext, { positionals }: Arguments)
 }
 
 async function diff({ dir, stdout, stderr }: VerbContext, { positionals, switches }: Arguments) {
-  const { changeJson, changeLine, compareRecords } = await import('./snapshot/diff.ts');
+  const { changeJson, changeLines, compareRecords } = await import('./snapshot/diff.ts');
   const [from, to] = [positionals[0], positionals[1]].map((name) => pickId(dir, name));
   if (from === to) print(stderr, `Both are ${from}: nothing differs.`);
   const [before, after] = [from, to].map((id) => {
     const folder = generationDir(dir, id);
     return { dir: folder, ...openCompared(folder) };
   });
-  const changes = compareRecords(before, after);
-  if (!switches.has('json')) for (const change of changes) print(stdout, changeLine(change));
-  else print(stdout, `{"from":"${from}","to":"${to}","data":[${Array.from(changes, changeJson)}]}`);
+  const compare = () => compareRecords(before, after);
+  if (switches.has('json')) {
+    const data = Array.from(compare(), changeJson);
+    print(stdout, `{"from":"${from}","to":"${to}","data":[${data}]}`);
+  } else for (const line of changeLines(compare, switches.has('all'))) print(stdout, line);
 }
 
 function print(stream: Printable, text: string): void {

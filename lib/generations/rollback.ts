@@ -114,7 +114,7 @@ function compareWithCurrent(snapshotsDir: string, older: Manifest, records: Comp
     const current = openCompared(generationDir(snapshotsDir, previous.id));
     const returning = describeReturns(current, records) ?? describeFiles(previous.manifest, older);
     if (returning === undefined) return { previous, takenDown: undefined };
-    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
+    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff --all ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
     return { previous, takenDown };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');

@@ -30,7 +30,14 @@ export async function run(
   progress: Progress = quiet,
 ) {
   const keep = { generations: 5, days: 0 };
-  const options = { isFull: false, isDryRun: false, isForced: true, warnings: [], keep, ...changes };
+  const options = {
+    isFull: false,
+    isDryRun: false,
+    isForced: true,
+    warnings: [],
+    keep,
+    ...changes,
+  };
   return generate(database, { snapshotsDir, settings: SETTINGS, ...options }, progress);
 }
 
