@@ -25,6 +25,7 @@ import {
   type Findings,
   requireDatabase,
   requireValue,
+  type SampledAddresses,
   SkippedError,
 } from '../check.ts';
 
@@ -115,11 +116,23 @@ export const sample: Check = {
       );
       const shown = [...covered, ...others].slice(0, GAMES);
       ok('The API would send these records. Compare them with your site:', shown);
+      context.addresses = await readAddresses(folder, id);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
+
+async function readAddresses(folder: string, id: string): Promise<SampledAddresses> {
+  const read = async (target: string) =>
+    JSON.parse(String(await readStoredBody(folder, id, target)));
+  const platforms: { game_count: number; url: string }[] = (await read('/platforms')).data;
+  const covers: { files: { url: string }[] }[] = (await read('/covers/recent')).data;
+  return {
+    page: platforms.find(({ game_count }) => game_count > 0)?.url,
+    image: covers.flatMap(({ files }) => files)[0]?.url,
+  };
+}
 
 async function checkStatuses(source: Database, { error }: Findings): Promise<void> {
   // HEX: the collation of the column may take "Approved" for "approved".
