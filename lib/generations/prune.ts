@@ -26,6 +26,8 @@ export interface Keep {
   readonly days: number;
 }
 
+export const ONLY_CURRENT: Keep = { generations: 1, days: 0 };
+
 export const KEEP_VARIABLES = ['KEEP_GENERATIONS', 'KEEP_DAYS'] as const;
 
 export function keepOf(values: Environment<(typeof KEEP_VARIABLES)[number]>): Keep {

@@ -109,16 +109,9 @@ function examinePage(answers: readonly Answer[], { ok, warn }: Findings): void {
 function examineImage(answers: readonly Answer[], { ok, warn }: Findings): void {
   const [{ url: address }, { url, status, headers }] = [answers[0], answers.at(-1) as Answer];
   const type = headers.get('content-type') ?? 'no Content-Type';
-  if (status !== 200) {
+  if (status !== 200 || !/^(?:image\/|application\/octet-stream)/i.test(type)) {
     warn(
-      `An image, ${url}, answers with ${status}.`,
-      'Correct FILES_URL: the path of each file is appended to it.',
-    );
-    return;
-  }
-  if (!/^(?:image\/|application\/octet-stream)/i.test(type)) {
-    warn(
-      `An image, ${url}, answers with ${type} and not with an image.`,
+      `The address of an image, ${url}, answers with ${status} and ${type}.`,
       'Correct FILES_URL: the path of each file is appended to it.',
     );
     return;

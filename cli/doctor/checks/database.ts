@@ -14,6 +14,7 @@ import { openDatabase } from '../../../lib/database/open.ts';
 import { checkCatalogue } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
+import { ONLY_CURRENT } from '../../../lib/generations/prune.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
 import { parseExactly, printableJson } from '../../../lib/program/printable.ts';
@@ -93,8 +94,10 @@ export const sample: Check = {
     const part = { games: `id <= ${lastId}`, covers: `game_id <= ${lastId}` };
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
-      const keep = { generations: 1, days: 0 };
-      const options = { snapshotsDir: folder, settings, warnings: [], part, keep };
+      const options = {
+        ...{ snapshotsDir: folder, settings, warnings: [], part },
+        keep: ONLY_CURRENT,
+      };
       const run = { ...options, isDryRun: false, isForced: true };
       const { id = '', leftOut, report } = await generate(source, run, SILENT);
       for (const line of leftOut) {

@@ -83,7 +83,7 @@ test.each<[string, Finding['level'], string]>([
   // Browsers ask that of each redirect, too.
   ['/cdn', 'warning', '/cdn, answers without Access-Control-Allow-Origin'],
   ['/none', 'warning', 'answers with 404'],
-  ['/soft-404', 'warning', 'answers with text/html and not with an image'],
+  ['/soft-404', 'warning', 'answers with 200 and text/html'],
 ])('an image that answers like %s is %s', async (target, level, text) => {
   expect(await found({ image: here + target })).toEqual([[level, expect.stringContaining(text)]]);
 });

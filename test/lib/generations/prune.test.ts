@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { generationId, MANIFEST } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { findKept, prune } from '#lib/generations/prune.ts';
-import { makePublished } from '#test/support/wholeness.ts';
+import { makePublished, runGenerator } from '#test/support/wholeness.ts';
 
 /** @param days of the generations, the oldest first, which are called 1, 2, 3 … @returns those that stay */
 function kept(days: readonly string[], generations: number, most: number): number[] {
@@ -55,4 +55,7 @@ test('the day is that of the manifest, or, if that cannot be read, of the folder
   expect(await prune(dir, { generations: 1, days: 4 })).toEqual([second]);
   expect(await prune(dir, { generations: 1, days: 3 })).toEqual([damaged]);
   expect([idsOnDisk(dir), currentId(dir)]).toEqual([[first, third, current], current]);
+  await database.change();
+  await runGenerator(database.url, dir, [], { KEEP_GENERATIONS: '1' });
+  expect(idsOnDisk(dir)).toEqual([first, third, currentId(dir)]);
 });
