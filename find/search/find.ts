@@ -47,12 +47,16 @@ export class Search {
   private readonly titles: TitleMatcher;
   private readonly countFacet: CountFacet;
 
-  /** @param prepared the result of `prepareSearch` for the index */
+  /**
+   * @param prepared the result of `prepareSearch` for the index
+   * @param frontTypes the types of covers that are fronts, in any case
+   */
   constructor(
     index: SearchIndex,
     prepared: PreparedSearch,
     catalogue: SearchedGames,
     platformNames: PlatformNames,
+    frontTypes: readonly string[],
   ) {
     this.orders = prepared.orders;
     this.ranks = new PostingSets<Rank>(index, index.games, new QueryMemory());
@@ -62,6 +66,7 @@ export class Search {
       platformNames,
       this.ranks,
       prepared.orders.year_asc,
+      frontTypes,
     );
     this.titles = new TitleMatcher(index, prepared, platformNames, this.ranks, (numbers) =>
       this.filters.onPlatforms(numbers),

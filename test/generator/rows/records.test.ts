@@ -25,7 +25,7 @@ const rows = {
   covers: { values: { region: { texts: [] }, type: { texts: [] } } },
 } as unknown as Rows;
 const settings = { site_url: 'https://a"b', site_language: 'en', files_url: 'https://f"' };
-const records = new RecordWriter(settings, [{ slug: 'nes', name: 'NES' }], rows);
+const records = new RecordWriter(settings, [{ id: '1', slug: 'nes', name: 'NES' }], rows);
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
   /** @returns the record of a game, and its slug and title */
