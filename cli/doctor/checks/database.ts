@@ -155,7 +155,8 @@ async function checkFrontTypes(
     `SELECT type, COUNT(*) ${approved} GROUP BY type ORDER BY COUNT(*) DESC, type`,
   );
   const types = counts.map(
-    ([type = null, covers]) => [type && printable(String(type)), Number(covers)] as const,
+    ([type = null, covers]) =>
+      [type === null ? null : printable(String(type)), Number(covers)] as const,
   );
   if (types.length === 0 || types.some(([type]) => isFrontType(frontTypes, type))) return;
   warn(
