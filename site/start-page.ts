@@ -1,7 +1,7 @@
 /** The start page: search, the newest covers, a first call with its response, and the way to a key. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cover } from '../client/contract-types.ts';
-import { isFront } from '../find/names/fronts.ts';
+import { isFrontType } from '../find/names/fronts.ts';
 import { codeBlock, codeSamples, responseBlock, variables } from '../lib/pages/code-block.ts';
 import { addressOf, callSamples } from '../lib/pages/files/call-samples.js';
 import { type Html, html } from '../lib/pages/html.ts';
@@ -82,17 +82,17 @@ function newestCovers(generation: Generation | undefined, hasExplorer: boolean):
   const origin = originOf(generation);
   const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
   const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
-  // Fronts first, although others may be newer.
-  const covers = [
-    ...data.filter(({ type }) => isFront(type)),
-    ...data.filter(({ type }) => !isFront(type)),
-  ];
+  const frontTypes = generation?.frontTypes ?? [];
+  // Fronts first, although others may be newer; and at the end those without files.
+  const order = ({ type, files }: Cover) =>
+    files.length === 0 ? 2 : isFrontType(frontTypes, type) ? 0 : 1;
+  const covers = data.toSorted((a, b) => order(a) - order(b));
   const byGame = new Map<string, Html>();
   for (const cover of covers) {
     const { slug, title, platform } = cover.game;
     const path = pathOf(platform.slug, slug);
     if (byGame.has(path) || byGame.size === MOST_NEWEST) continue;
-    const image = gameImage(cover, { ...SMALL, origin });
+    const image = gameImage(cover, { ...SMALL, origin, frontTypes });
     const link = hasExplorer ? path : undefined;
     byGame.set(path, card(link, image, 'No preview', title, platform.name));
   }

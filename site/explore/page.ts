@@ -1,6 +1,6 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
-import { isFront } from '../../find/names/fronts.ts';
+import { isFrontType } from '../../find/names/fronts.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { callSamples, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
@@ -86,9 +86,12 @@ export function shownType({ type }: Pick<Cover, 'type'>): string {
 }
 
 /** The image of a cover that stands for its game. One that is not a front has its type in a corner. */
-export function gameImage(cover: Cover, options: ImageOptions): Html | undefined {
+export function gameImage(
+  cover: Cover,
+  options: ImageOptions & Pick<Generation, 'frontTypes'>,
+): Html | undefined {
   const image = coverImage(cover, options);
-  if (image === undefined || isFront(cover.type)) return image;
+  if (image === undefined || isFrontType(options.frontTypes, cover.type)) return image;
   return html`${image}<span class="state">${shownType(cover)}</span>`;
 }
 

@@ -130,6 +130,15 @@ describe('a page', () => {
     expect(textOf(text)).toContain(expected);
   });
 
+  test('offers for a name that was not found what has a word of it, and nothing that has only its number', async () => {
+    const candidatesOf = async (name: string) => {
+      const { text } = await get(`/match?platform=pc&names=${encodeURIComponent(name)}`);
+      return text.match(/aria-label="Candidates".*?<\/ul>/s)?.[0] ?? '';
+    };
+    expect(await candidatesOf('SimCity 2013')).toContain('SimCity 2000');
+    expect(await candidatesOf('Frobnicate 2000')).toBe('');
+  });
+
   test('is answered with 304 if the client has it', async () => {
     const { headers } = await get('/explore/snes', { 'accept-encoding': 'br' });
     expect(headers['content-encoding']).toBe('br');
