@@ -15,7 +15,7 @@ import { checkFile, isSameFile, readChecked } from '../lib/generations/files/che
 import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withRunLock } from '../lib/generations/lock.ts';
-import { beginGeneration } from '../lib/generations/prune.ts';
+import { beginGeneration, type Keep } from '../lib/generations/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -59,6 +59,8 @@ export interface RunOptions {
   readonly inspect?: (content: ManifestContent, dir: string) => void;
   /** Publishes a catalogue that would be refused. */
   readonly isForced: boolean;
+  /** Which generations stay once it has published. */
+  readonly keep: Keep;
   /** Warnings about the configuration, which are added to the report of the run. */
   readonly warnings: readonly Warning[];
   /** To read only a part of the catalogue; by default, all of it. */
@@ -232,7 +234,7 @@ async function end(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const steps = { checks, warn: progress.warn };
+  const steps = { checks, warn: progress.warn, keep: run.keep };
   const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
     if (error instanceof HeldError) finish(state, 'held', error.message);
     throw error;

@@ -1,6 +1,7 @@
 /** What a match needs to know of games, read from a generation. Their titles are kept for one request. */
 
 import type { MatchedGames } from '../../find/match/find.ts';
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
@@ -12,8 +13,8 @@ export function readGames(generation: Generation): MatchedGames {
   const { firstCover } = index.games;
   const { region, type } = index.covers;
   const fronts = frontTypes.map(typeOf);
-  const recordOf = (game: number): string => games.body(game).bytes.toString();
-  const titles = remember((game: number): string[] => {
+  const recordOf = (game: GameNumber): string => games.body(game).bytes.toString();
+  const titles = remember((game: GameNumber): string[] => {
     const others = titlesOf(alternatives, game);
     return [
       titleOfRecord(recordOf(game)),

@@ -1,8 +1,8 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
 import { isFrontType } from '../../find/names/fronts.ts';
-import { callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
+import { callSamples, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { isLocal, renderPage, type SiteFrame, shownHost } from '../../lib/pages/layout.ts';
 import { capitalise, isWebAddress } from '../../lib/pages/shown-values.ts';
@@ -69,8 +69,8 @@ export function apiCall({ address, call, apiUrl }: PageContext): Html | undefine
   });
   return html`<section class="ruled">
   <h2>This as an API call</h2>
-  <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.</p>
-  ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
+  <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a>, set <code>COVERS_KEY</code> to it, and <code>COVERS_API</code> to <code>${apiUrl}</code>.</p>
+  ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call))}
   ${call.path !== '/match' && html`<p class="actions">What this page shows: ${formats}</p>`}
 </section>`;
 }

@@ -16,6 +16,7 @@ import { openDatabase } from '../../../lib/database/open.ts';
 import { checkCatalogue } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
+import { ONLY_CURRENT } from '../../../lib/generations/prune.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
 import { parseExactly, printable, printableJson } from '../../../lib/program/printable.ts';
@@ -27,6 +28,7 @@ import {
   type Findings,
   requireDatabase,
   requireValue,
+  type SampledAddresses,
   SkippedError,
 } from '../check.ts';
 
@@ -95,7 +97,10 @@ export const sample: Check = {
     const part = { games: `id <= ${lastId}`, covers: `game_id <= ${lastId}` };
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
-      const options = { snapshotsDir: folder, settings, warnings: [], part };
+      const options = {
+        ...{ snapshotsDir: folder, settings, warnings: [], part },
+        keep: ONLY_CURRENT,
+      };
       const run = { ...options, isDryRun: false, isForced: true };
       const { id = '', leftOut, report } = await generate(source, run, SILENT);
       for (const line of leftOut) {
@@ -117,11 +122,23 @@ export const sample: Check = {
       );
       const shown = [...covered, ...others].slice(0, GAMES);
       ok('The API would send these records. Compare them with your site:', shown);
+      context.addresses = await readAddresses(folder, id);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
+
+async function readAddresses(folder: string, id: string): Promise<SampledAddresses> {
+  const read = async (target: string) =>
+    JSON.parse(String(await readStoredBody(folder, id, target)));
+  const platforms: { game_count: number; url: string }[] = (await read('/platforms')).data;
+  const covers: { files: { url: string }[] }[] = (await read('/covers/recent')).data;
+  return {
+    page: platforms.find(({ game_count }) => game_count > 0)?.url,
+    image: covers.flatMap(({ files }) => files)[0]?.url,
+  };
+}
 
 async function checkStatuses(source: Database, { error }: Findings): Promise<void> {
   // HEX: the collation of the column may take "Approved" for "approved".

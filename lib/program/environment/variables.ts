@@ -61,6 +61,8 @@ export const VARIABLES = {
   // The ports of the other programs follow it.
   ADMIN_PORT: ['9090', wholeNumber(0, 65_528, 'a port')],
   GENERATE_CRON: ['*/15 * * * *', String],
+  KEEP_GENERATIONS: ['5', wholeNumber(1, 1_000)],
+  KEEP_DAYS: ['7', wholeNumber(0, 366, 'a whole number of days')],
   CHANGE_POLL_SECONDS: ['2', wholeNumber(0, 86_400, 'a whole number of seconds')],
   HOST: ['127.0.0.1', parseHost],
   PORT: ['8080', parsePort],

@@ -29,7 +29,15 @@ export async function run(
   changes: Partial<RunOptions> = {},
   progress: Progress = quiet,
 ) {
-  const options = { isFull: false, isDryRun: false, isForced: true, warnings: [], ...changes };
+  const keep = { generations: 5, days: 0 };
+  const options = {
+    isFull: false,
+    isDryRun: false,
+    isForced: true,
+    warnings: [],
+    keep,
+    ...changes,
+  };
   return generate(database, { snapshotsDir, settings: SETTINGS, ...options }, progress);
 }
 

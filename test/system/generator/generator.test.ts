@@ -111,7 +111,9 @@ describe('a run', () => {
         .toSorted();
     const before = otherFiles();
     const more = await generate(await makeSqlite(plainCatalogue(5)), dir, ['--dry-run']);
-    expect(more.stdout).toMatch(/^\+ \/games\/.*5 games \(\+2\)/ms);
+    expect(more.stdout).toMatch(
+      /^2 platforms changed: .*; 2 games added; .*^\+ \/games\/.*5 games \(\+2\)/ms,
+    );
     const json = await jsonOf(await makeSqlite(plainCatalogue(5)), dir, '--dry-run');
     expect(json.changes).toContainEqual({
       ...{ change: 'added', kind: 'cover', id: 5, path: '/covers/5', members: {} },
