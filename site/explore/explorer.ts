@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
 import { isNumeral } from '../../find/text/equal-words.ts';
 import { wordsOf } from '../../find/text/words.ts';
-import { addressOf, type SampleCall } from '../../lib/pages/call-samples.ts';
+import { addressOf, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { SiteFrame } from '../../lib/pages/layout.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';

@@ -15,7 +15,7 @@ import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
 import { addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
 
-const SETTINGS = {
+export const SETTINGS = {
   site_url: 'https://covers.example',
   site_language: 'en',
   files_url: 'https://files.covers.example',
