@@ -24,7 +24,9 @@ describe('a call', () => {
     expect(javascript).toContain(
       "URLSearchParams({\n  include: 'cover',\n  q: 'prince of persia',\n})",
     );
-    expect(python).toContain('urlencode({\n    "include": "cover",\n    "q": "prince of persia",\n})');
+    expect(python).toContain(
+      'urlencode({\n    "include": "cover",\n    "q": "prince of persia",\n})',
+    );
     for (const text of [javascript, python]) {
       expect(text).toContain('{api}/games/snes/chrono-trigger?');
     }
@@ -37,7 +39,8 @@ describe('a call', () => {
   });
 
   test('has lines of at most 53 characters, however long a value is', () => {
-    const names = 'Chrono Trigger (USA).sfc/secret of mana (E) [!].zip,Final Fantasy IX (Disc 4).chd';
+    const names =
+      'Ratchet & Clank (USA).zip/Chrono Trigger (USA).sfc/secret of mana (E) [!].zip,Final Fantasy IX (Disc 4).chd';
     for (const text of samplesOf({ path: '/match', query: { platform: 'snes', names } })) {
       expect(text.split('\n').filter(({ length }) => length > 53)).toEqual([]);
     }
@@ -59,9 +62,12 @@ describe('a call', () => {
     const sent = HOSTILE.toWellFormed();
     // Each program prints what it would send, instead of sending it.
     const inShell = `curl() { printf '%s' "$6"; }\n${curl}`;
-    const inNode = javascript.replace(/const response[^]*/, 'process.stdout.write(query.get("q"))');
+    const inNode = javascript.replace(/const response.*/s, 'process.stdout.write(query.get("q"))');
     const inPython = python
-      .replace(/request = [^]*/, 'import sys; sys.stdout.reconfigure(encoding="utf-8", newline="")\n')
+      .replace(
+        /request = .*/s,
+        'import sys; sys.stdout.reconfigure(encoding="utf-8", newline="")\n',
+      )
       .replace('urllib.parse.urlencode({', 'dict({')
       .concat('print(query["q"], end="")');
     const env = { PATH: process.env.PATH, COVERS_API: API, COVERS_KEY: 'k' };

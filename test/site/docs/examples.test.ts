@@ -262,9 +262,9 @@ describe.each([
 /** The lines of code of a page that have more than 60 characters. An address or a hash in a response stays whole. */
 function longLinesOf(page: string): string[] {
   const blocks = [...page.matchAll(/<pre[^>]*><code[^>]*>(.*?)<\/code>/gs)];
-  const unescape = (text: string) => text.replaceAll(/&#?\w+;/g, '"');
+  const plain = (text: string) => text.replaceAll(/&#?\w+;/g, '"');
   return blocks
-    .flatMap(([, code = '']) => unescape(code).split('\n'))
+    .flatMap(([, code = '']) => plain(code).split('\n'))
     .filter((line) => line.length > 60 && !/^ *"\w+": "(?:https?:|[0-9a-f]{64})[^ ]*$/.test(line));
 }
 
