@@ -57,7 +57,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       connection.exec('BEGIN');
       // The snapshot starts with the first read, not with BEGIN.
       await reader.rows('SELECT COUNT(*) FROM sqlite_schema');
-      return await read({ rows: reader.rows, each: reader.each, lastCommits });
+      return await read({ rows: reader.rows, each: reader.each, checksumOf, lastCommits });
     } finally {
       connection.close();
     }
@@ -93,6 +93,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       const version = await mainWriter().rows('PRAGMA data_version');
       return JSON.stringify([inode, version]);
     },
+    checksumOf,
     lastCommits,
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
@@ -102,6 +103,14 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       main.close();
     },
   };
+}
+
+/**
+ * CRC32 is a function of this program. Called for each row of 860,000 instead of once for each group, it took 700 ms
+ * more, and the sums 400.
+ */
+function checksumOf(text: string): string {
+  return `CRC32(GROUP_CONCAT(${text} ORDER BY id))`;
 }
 
 async function columnsOf({ rows }: Writer): Promise<Map<string, Set<string>>> {

@@ -29,7 +29,7 @@ import { readHistory } from './history.ts';
  * Checks the values of the files by which games are found, which this folder cannot read.
  * @throws Error that names the file and its fault
  */
-export type CheckFind = (files: FindFiles, index: RecordIndex) => void;
+export type CheckFind = (files: Partial<FindFiles>, index: RecordIndex) => void;
 
 /** How the files of a generation are checked. Each function throws an Error that names the file. */
 export interface FileChecks {
@@ -41,6 +41,11 @@ export interface FileChecks {
   read(dir: string, file: ManifestFile): Buffer;
   /** Checks the values by which games are found; undefined if no value beside the record index is checked. */
   readonly values: CheckFind | undefined;
+  /**
+   * Whether a file is that of a generation with the same games, whose values were checked: they are not checked again.
+   * By default, no file is.
+   */
+  hasKnownValues?(dir: string, file: ManifestFile): boolean;
 }
 
 /** Checks everything, also the content hash of every record. */
@@ -92,10 +97,13 @@ export async function verifyAndOpen(
     ],
   );
   if (checks.values !== undefined) {
-    const titles = openTitles(contentOf);
-    checkTitles(titles, manifest.counts.games);
-    checkTitleLists(manifest, index, titles, contentOf);
-    checks.values(openFindFiles(contentOf), index);
+    const isWanted = (name: string) => !checks.hasKnownValues?.(dir, fileOf(name));
+    if (isWanted(TITLE_INDEX)) {
+      const titles = openTitles(contentOf);
+      checkTitles(titles, manifest.counts.games);
+      checkTitleLists(manifest, index, titles, contentOf);
+    }
+    checks.values(openFindFiles(contentOf, isWanted), index);
     readHistory(dir, index, manifest, read);
   }
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));
