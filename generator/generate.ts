@@ -308,7 +308,7 @@ function save(
 /**
  * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
  * one have the state that the earlier run left: their hashes are checked only when they are read, and their values,
- * which that run has checked, are not. What a run reads besides an earlier one, it reads once.
+ * which that run has checked, are not. A run of the changes reads each file once.
  */
 function makeChecks(earlier: EarlierRun | undefined, values: CheckFind = checkFind): FileChecks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));

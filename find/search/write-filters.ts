@@ -29,10 +29,7 @@ interface GameValues {
 }
 
 export function makeFilters({ years: yearAt, values }: FilteredGames): FilterIndex {
-  const lists = VALUE_FILTER_NAMES.map((name) => [
-    filterRow(name).list,
-    collect(values[name]),
-  ]);
+  const lists = VALUE_FILTER_NAMES.map((name) => [filterRow(name).list, collect(values[name])]);
   const years = Int32Array.from(new Set(yearAt))
     .filter((year) => year !== NO_YEAR)
     .sort();

@@ -6,11 +6,7 @@
  * of the checksums; a changed row has a later `updated_at`, which changes the sum of the checksums, except by a
  * chance of about one in 2^32. A row whose `updated_at` stays the same is not seen.
  */
-import {
-  type SnapshotReader,
-  selectCount,
-  type Value,
-} from '../../lib/database/database.ts';
+import { type SnapshotReader, selectCount, type Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';

@@ -92,7 +92,10 @@ function idColumns<Item extends number>(
   };
 }
 
-function hasLargeIds<Item extends number>(byId: Column<number, Item>, { high }: Ids<Item>): boolean {
+function hasLargeIds<Item extends number>(
+  byId: Column<number, Item>,
+  { high }: Ids<Item>,
+): boolean {
   for (let position = 0; position < byId.length; position++)
     if (high[byId[position]] !== 0) return true;
   return false;

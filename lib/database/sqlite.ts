@@ -106,8 +106,8 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
 }
 
 /**
- * CRC32 is a function of this program. Called for each row of 860,000 instead of once for each group, it took 700 ms
- * more, and the sums 400.
+ * CRC32 is a function of this program: called once for each group and not for each row, it makes the fingerprints of
+ * 150,000 games take half the time. Rows may come in another order if the query has a condition.
  */
 function checksumOf(text: string): string {
   return `CRC32(GROUP_CONCAT(${text} ORDER BY id))`;

@@ -16,6 +16,7 @@ import {
   isPack,
   isTitleList,
   MANIFEST,
+  PATH_INDEX,
   TITLE_INDEX,
   titleList,
 } from '../format/layout.ts';
@@ -88,7 +89,8 @@ export async function verifyAndOpen(
     return checks.read(dir, file);
   };
   const contentOf = (name: string) => read(dir, fileOf(name));
-  const index = openIndex(manifest, contentOf);
+  const isKnown = (name: string) => checks.hasKnownValues?.(dir, fileOf(name)) ?? false;
+  const index = openIndex(manifest, contentOf, isKnown(PATH_INDEX));
   checkCounts(manifest, index);
   const packs = index.platforms.flatMap(
     ({ slug, firstGame, games, firstCover, covers }): Pack[] => [
@@ -97,13 +99,15 @@ export async function verifyAndOpen(
     ],
   );
   if (checks.values !== undefined) {
-    const isWanted = (name: string) => !checks.hasKnownValues?.(dir, fileOf(name));
-    if (isWanted(TITLE_INDEX)) {
+    if (!isKnown(TITLE_INDEX)) {
       const titles = openTitles(contentOf);
       checkTitles(titles, manifest.counts.games);
       checkTitleLists(manifest, index, titles, contentOf);
     }
-    checks.values(openFindFiles(contentOf, isWanted), index);
+    checks.values(
+      openFindFiles(contentOf, (name) => !isKnown(name)),
+      index,
+    );
     readHistory(dir, index, manifest, read);
   }
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));
