@@ -38,8 +38,8 @@ export interface WrittenWords {
 }
 
 /** The words of a game, in the order of its variants. */
-interface Variants<Word> {
-  readonly variants: readonly (readonly Word[])[];
+interface GameVariants {
+  readonly variants: readonly (readonly string[])[];
   /** Whether the last one is the words of the game's slug, and of none of its titles. */
   readonly endsWithSlug: boolean;
 }
@@ -111,7 +111,7 @@ function collectWords(games: number) {
     start.add(end);
   };
   return {
-    add(rank: number, { variants, endsWithSlug }: Variants<string>): void {
+    add(rank: number, { variants, endsWithSlug }: GameVariants): void {
       const [first = [], ...others] = variants.map((variant) => variant.map(table.numberOf));
       addVariant(first);
       for (const variant of others) {
@@ -138,7 +138,7 @@ function collectWords(games: number) {
   };
 }
 
-interface AddedGame extends Variants<string> {
+interface AddedGame extends GameVariants {
   readonly rank: number;
 }
 

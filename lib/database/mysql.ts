@@ -38,10 +38,10 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
       retryAfterDeadlock(() =>
         within(lend, ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
       ),
+    checksumOf,
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.login.database),
     changeMark: (tables) => changeMarkOf(database, tables),
-    checksumOf,
     lastCommits: (tables) => lastCommitsOf(database, tables),
     async eraseDeleted() {},
     close: connections.close,

@@ -81,6 +81,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
         connection.close();
       }
     },
+    checksumOf,
     columns: () => columnsOf(mainWriter()),
     async identity() {
       const { dev, ino } = statSync(path, { bigint: true });
@@ -93,7 +94,6 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       const version = await mainWriter().rows('PRAGMA data_version');
       return JSON.stringify([inode, version]);
     },
-    checksumOf,
     lastCommits,
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
