@@ -9,6 +9,11 @@ const SERIALIZATION_VERSION = 2;
 /** How often a title has a word is counted up to this. */
 const MOST_COUNTED = 255;
 
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const ZERO = 0x30;
+
 /** Where a text is written: after a `reserve`, into `buffer` from `at` on. */
 export interface TextTarget {
   readonly buffer: Buffer;
@@ -18,7 +23,7 @@ export interface TextTarget {
 }
 
 /**
- * Writes the text of the index: byte by byte, since a text for each number takes five times as long.
+ * Writes the text of the index, its millions of numbers byte by byte: a text for each would be garbage.
  * Each game is a document, with the words of its first variant. The numbers of further variants, which
  * are larger than every rank, are left out.
  * @param games how many games there are
@@ -84,11 +89,6 @@ export function writeMiniSearch(
   }
   put(`\n],"serializationVersion":${SERIALIZATION_VERSION}}\n`);
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const ZERO = 0x30;
 
 /** Writes a number in decimal digits. @returns the end */
 function putDigits(buffer: Buffer, start: number, number: number): number {
