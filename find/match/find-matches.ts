@@ -5,6 +5,8 @@
  * Invariant: what was found by then counts only if the budget was not spent before all games were compared.
  */
 
+import type { GameNumber } from '../../lib/columns/numbers.ts';
+import { COST } from './budget.ts';
 import { type GameTitles, overlap, type TitlesOfPlatforms, withKeys } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
@@ -17,8 +19,7 @@ type MatchKind = 'id' | 'exact' | 'same' | 'near' | 'part';
 
 export interface MatchedGame {
   readonly kind: MatchKind;
-  /** The number of the game. */
-  readonly game: number;
+  readonly game: GameNumber;
 }
 
 export interface Match {
@@ -31,10 +32,10 @@ export interface Match {
 /** What is known of games besides the index. */
 export interface GameFacts extends GameTitles {
   /** Its developer and publisher, as far as they are known. */
-  companies(game: number): readonly string[];
-  releaseYear(game: number): number | null;
+  companies(game: GameNumber): readonly string[];
+  releaseYear(game: GameNumber): number | null;
   /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
-  frontRank(game: number): 0 | 1 | 2;
+  frontRank(game: GameNumber): 0 | 1 | 2;
 }
 
 export const MOST_CANDIDATES = 3;
@@ -49,11 +50,11 @@ export function findMatches(
   guess?: 'title' | 'part',
 ): Match {
   const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
-  const seen = new Map<number, MatchKind>();
-  const note = (games: readonly number[], kind: MatchKind) => {
+  const seen = new Map<GameNumber, MatchKind>();
+  const note = (games: readonly GameNumber[], kind: MatchKind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
   };
-  const result = (game?: number, kind: MatchKind = 'part'): Match => {
+  const result = (game?: GameNumber, kind: MatchKind = 'part'): Match => {
     const others = [...seen].flatMap(([other, of]) =>
       other === game ? [] : [{ kind: of, game: other }],
     );
@@ -87,7 +88,7 @@ export function findMatches(
       wantedBy(title).loose.slice(0, most),
       wantedBy(title).lists.slice(0, most),
     ];
-    const compared = (game: number) => {
+    const compared = (game: GameNumber) => {
       const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];
     };
@@ -113,7 +114,10 @@ export function findMatches(
   if (seen.size < MOST_CANDIDATES && guess !== 'title') {
     const { sure, games } = findParts(
       catalogue,
-      titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
+      titles.map((title) => {
+        budget.spend(title.length * COST.formLetter);
+        return { ...wantedBy(title), ...partsOf(title) };
+      }),
       guess !== undefined,
     );
     if (budget.isSpent) return result();
@@ -124,7 +128,10 @@ export function findMatches(
 }
 
 /** Whether there is one game, perhaps on several platforms. */
-export function isOneGame([first, ...others]: readonly number[], { slug }: GameTitles): boolean {
+export function isOneGame(
+  [first, ...others]: readonly GameNumber[],
+  { slug }: GameTitles,
+): boolean {
   return first !== undefined && others.every((other) => slug(other) === slug(first));
 }
 
@@ -133,9 +140,9 @@ function hasBrackets(title: string): boolean {
 }
 
 /** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */
-function inOrder(games: number[], title: string, facts: GameFacts): number[] {
+function inOrder(games: GameNumber[], title: string, facts: GameFacts): GameNumber[] {
   if (games.length < 2) return games;
-  const isSpelt = (game: number) => facts.titles(game)[0] === title;
+  const isSpelt = (game: GameNumber) => facts.titles(game)[0] === title;
   return games.sort(
     (a, b) =>
       facts.frontRank(a) - facts.frontRank(b) ||

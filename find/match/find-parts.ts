@@ -3,6 +3,7 @@
  * precedes it, or their subtitles differ.
  */
 
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { numbersIn, overlap, type TitlesOfPlatforms, withKeys, withLoose } from './catalogue.ts';
 import { SHORTEST_SPELLING } from './find-near.ts';
 import type { LooseForms, TitleParts } from './forms.ts';
@@ -38,9 +39,9 @@ export function findParts(
   catalogue: TitlesOfPlatforms,
   titles: readonly Title[],
   isGuess = false,
-): { readonly games: readonly number[]; readonly sure: number | undefined } {
+): { readonly games: readonly GameNumber[]; readonly sure: GameNumber | undefined } {
   const { budget, looseOf, partsOf } = catalogue;
-  const found = new Map<number, number>();
+  const found = new Map<GameNumber, number>();
   for (const one of titles) {
     const gamesWith = (parts: readonly string[]) =>
       withKeys(catalogue, 'parts', parts.map(hashForm));
@@ -72,7 +73,7 @@ export function findParts(
     return { games, sure: first };
   // Parts of a game, such as its downloads, have its title before their own.
   const likely = ranked.filter(([, of]) => of < SUBTITLE);
-  const isPartOf = (part: number, whole: number) =>
+  const isPartOf = (part: GameNumber, whole: GameNumber) =>
     budget.spend(1) &&
     partsOf(part).some(({ heads }) => looseOf(whole).some(({ loose }) => overlap(loose, heads)));
   const whole = likely.find(([game]) =>

@@ -5,6 +5,7 @@
  * Invariant: whatever the name is, the work for it is bounded by a count.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { numbersWithId } from '../names/external-ids.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { wordsOf } from '../text/words.ts';
@@ -31,7 +32,7 @@ const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 /** What must be known of the games besides the index. */
 export interface MatchedGames {
   /** The number of the platform of a game. */
-  platform(game: number): number;
+  platform(game: GameNumber): number;
   /** What is known of the games for a file of these regions. */
   forRegions(regions: readonly string[]): GameFacts;
 }
@@ -58,10 +59,10 @@ export function makeMatcher(
   platformNames: Pick<PlatformNames, 'find'>,
 ): Matcher {
   const { gameIds } = index;
-  const onPlatforms = (game: number) =>
+  const onPlatforms = (game: GameNumber) =>
     platforms.length === 0 || platforms.includes(games.platform(game));
   const ofId = (text: string): Match => {
-    const [found, ...others] = numbersWithId(gameIds, text)
+    const [found, ...others] = numbersWithId<GameNumber>(gameIds, text)
       .filter(onPlatforms)
       .map((game) => ({ kind: 'id' as const, game }));
     return { found, candidates: others.slice(0, MOST_CANDIDATES) };
@@ -124,10 +125,10 @@ function findBest(
     const match = findMatches(catalogue, reading, games, guess);
     return { reading, match: withoutFarYear(match, reading.year, games) };
   };
-  const hasLetters = (game: number, letters: string) =>
+  const hasLetters = (game: GameNumber, letters: string) =>
     titlesOf(game).some((title) => wordsOf(title).join('').includes(letters));
   const facts = context.forRegions([]);
-  const isBy = (game: number, company: string | null) => {
+  const isBy = (game: GameNumber, company: string | null) => {
     const name = ` ${wordsOf(company ?? '').join(' ')}`;
     return (
       company === null ||
@@ -135,7 +136,7 @@ function findBest(
     );
   };
   /** The game that a guess leaves, if it is the only one that has the title. */
-  const onlyGame = ({ found, candidates }: Match): number | undefined => {
+  const onlyGame = ({ found, candidates }: Match): GameNumber | undefined => {
     const others = candidates.filter(({ kind }) => kind !== 'part').map(({ game }) => game);
     return found !== undefined && isOneGame([found.game, ...others], facts)
       ? found.game

@@ -2,7 +2,7 @@
  * Reads a file name of a game: the titles that it may mean, its regions, disc and serial. A file name goes
  * in, the result is a reading; no catalogue is involved. The time grows linearly with the name.
  *
- * Invariant: a title that was read reads as itself.
+ * Invariant: a title that was read reads as itself, unless it was encoded twice (`%2541`).
  */
 import { serialPattern } from '../names/external-ids.ts';
 import { regionOf } from '../names/regions.ts';

@@ -8,7 +8,7 @@ import {
   through,
 } from '../../lib/columns/columns.ts';
 import type { ColumnFile } from '../../lib/columns/container.ts';
-import { NONE } from '../../lib/columns/numbers.ts';
+import { lookupOf, NONE } from '../../lib/columns/numbers.ts';
 import { makePostings } from '../../lib/columns/postings.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from './forms.ts';
 import type { FormList, MatchIndex } from './open.ts';
@@ -105,7 +105,7 @@ function mergeForms(before: EarlierForms, numberNow: Uint32Array, added: AllForm
     start[platform + 1] = count;
   }
   const [keys, games, allLetters] = [key, game, letters].map((all) => all.subarray(0, count));
-  return { start, key: keys, game: games, letters: allLetters };
+  return { start, key: keys, game: lookupOf(games), letters: allLetters };
 }
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
@@ -140,7 +140,7 @@ function makeFormList() {
       return {
         start,
         key: order.map((entry) => all.key[entry]),
-        game: order.map((entry) => all.game[entry]),
+        game: lookupOf(order.map((entry) => all.game[entry])),
         letters: order.map((entry) => all.letters[entry]),
       };
     },

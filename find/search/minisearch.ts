@@ -3,7 +3,26 @@
  * itself would produce the same bytes, but would take a gigabyte of memory for 300,000 titles.
  */
 import { textAt, textCount } from '../../lib/columns/postings.ts';
+import { WORD_RULES, wordsOf } from '../text/words.ts';
 import type { VariantWords, WordIndex } from './open.ts';
+
+/**
+ * How `search.json` is made, and must be loaded: as options for this program, and as the data in
+ * `search-options.json` for others. MiniSearch does not notice that an index was made with other options.
+ */
+export const MINISEARCH_OPTIONS = {
+  idField: 'path',
+  fields: ['title'],
+  storeFields: [],
+  tokenize: wordsOf,
+  processTerm: (term: string) => term,
+};
+
+/** The content of `search-options.json`: the options that are data, and the rules for words. */
+export function optionsAsData(): string {
+  const { idField, fields, storeFields } = MINISEARCH_OPTIONS;
+  return `${JSON.stringify({ idField, fields, storeFields, words: WORD_RULES }, null, 1)}\n`;
+}
 
 const SERIALIZATION_VERSION = 2;
 /** How often a title has a word is counted up to this. */
