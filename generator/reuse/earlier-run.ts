@@ -134,8 +134,10 @@ export function saveRun(
   const states = manifest.files.map((file) => [file.path, fileState(dir, file)]);
   const stored = { ...rows, key, fullRunAt, files: Object.fromEntries(states) };
   const json = Buffer.from(JSON.stringify(stored));
-  const content = Buffer.concat([...encodeColumns({ json, ...columns }, FORMAT_VERSION)]);
-  const file = Buffer.concat([content, hash('sha256', content, 'buffer')]);
+  const content = [...encodeColumns({ json, ...columns }, FORMAT_VERSION)];
+  const sha256 = createHash('sha256');
+  for (const piece of content) sha256.update(piece);
+  const file = [...content, sha256.digest()];
   replaceFile(path.join(snapshotsDir, EARLIER_RUN), file, { mode: 0o600 });
 }
 

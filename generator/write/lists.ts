@@ -90,10 +90,10 @@ export function makeStats(catalogue: PackedCatalogue, [latest]: readonly CoverIt
   const { covers, numbering } = catalogue;
   const { firstCoverOfGame, itemOfGame } = numbering;
   let [gamesWithCovers, coverFiles] = [0, 0];
-  itemOfGame.forEach((_, game) => {
+  for (let game = at<GameNumber>(0); game < itemOfGame.length; game++)
     if (firstCoverOfGame[next(game)] > firstCoverOfGame[game]) gamesWithCovers++;
-  });
-  for (const cover of covers.byId) coverFiles += covers.files[cover];
+  for (let position = 0; position < covers.byId.length; position++)
+    coverFiles += covers.files[covers.byId[position]];
   const platforms = countPlatforms(catalogue);
   const counts = {
     platforms: platforms.length,
@@ -125,7 +125,7 @@ export function countValues(
 ): (readonly [value: string | null, covers: number])[] {
   const { texts, column } = values[name];
   const counts = new Uint32Array(texts.length);
-  for (const cover of byId) counts[column[cover]]++;
+  for (let position = 0; position < byId.length; position++) counts[column[byId[position]]]++;
   const last = '\uffff';
   return [...texts.keys()]
     .filter((index) => counts[index] > 0)

@@ -16,6 +16,8 @@ import { PLACEHOLDER } from './configuration.ts';
 /** Two take less than the limit of a check. */
 const LIMIT_MS = 4_000;
 const MOST_REDIRECTS = 5;
+/** The variables that make the address of a page. */
+const OF_PAGES = 'SITE_URL, SITE_LANGUAGE or PLATFORM_URL';
 /** The pages of clients may be anywhere. */
 const ORIGIN = 'https://client.example';
 
@@ -47,7 +49,7 @@ export async function tryAddresses(
   limitMs = LIMIT_MS,
 ): Promise<void> {
   for (const [address, examine, variables] of [
-    [page, examinePage, 'SITE_URL and SITE_LANGUAGE'],
+    [page, examinePage, OF_PAGES],
     [image, examineImage, 'FILES_URL'],
   ] as const) {
     if (address === undefined) continue;
@@ -96,12 +98,12 @@ function examinePage(answers: readonly Answer[], { ok, warn }: Findings): void {
   if (status === 404 || status === 410 || status >= 500) {
     warn(
       `The page of a platform, ${url}, answers with ${status}.`,
-      'Correct SITE_URL and SITE_LANGUAGE: all records link to such pages.',
+      `Correct ${OF_PAGES}: all records link to such pages.`,
     );
   } else if (origin !== new URL(address).origin) {
     warn(
       `The page of a platform, ${address}, leads to another site: ${url}.`,
-      `If that is yours, set SITE_URL to its address, which begins with ${origin}. If not, correct SITE_URL.`,
+      `If that is yours, set SITE_URL to its address, which begins with ${origin}. If not, correct ${OF_PAGES}.`,
     );
   } else ok(`The page of a platform answers: ${address}`);
 }
