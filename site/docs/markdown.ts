@@ -37,7 +37,7 @@ function makeMarked(fill: (text: string) => string): Marked {
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
       },
       table(token) {
-        return `<div class="table">${Renderer.prototype.table.call(this, token)}</div>`;
+        return `<div class="table" tabindex="0" role="group" aria-label="Table">${Renderer.prototype.table.call(this, token)}</div>`;
       },
       link({ href, tokens }) {
         // The contract refers to an operation by "#/operation/<id>", which is "#<id>" in the reference.
