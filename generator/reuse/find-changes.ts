@@ -6,12 +6,7 @@
  * of the checksums; a changed row has a later `updated_at`, which changes the sum of the checksums, except by a
  * chance of about one in 2^32. A row whose `updated_at` stays the same is not seen.
  */
-import {
-  type Reader,
-  type SnapshotReader,
-  selectCount,
-  type Value,
-} from '../../lib/database/database.ts';
+import { type SnapshotReader, selectCount, type Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';
@@ -31,16 +26,9 @@ const UNSETTLED_SECONDS = 120;
  */
 const UNSETTLED = ' unsettled';
 
-/**
- * CRC32 is linear: for some times, two rows that change from the same time to the same time leave the sum
- * of their CRC32 as it was. With a weight for each id, it differs.
- */
-const checksumOf = (text: string) =>
-  `(CRC32(${text}) * ((((id & 65535) * 40503) & 65535) | 32768)) >> 16`;
-
 /** @param now the time of the database @throws Error if the result is incomplete */
 export async function readFingerprints(
-  reader: Reader,
+  reader: SnapshotReader,
   group: Group,
   shifts: Shifts,
   now: number,
@@ -48,8 +36,8 @@ export async function readFingerprints(
   const { table, column, by } = GROUPED[group];
   const sums =
     group === 'cover_ids'
-      ? `SUM(${checksumOf("id || ''")})`
-      : `SUM(${checksumOf(`id || ' ' || ${UPDATED_AT}`)}), MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
+      ? reader.checksumOf("id || ''")
+      : `${reader.checksumOf(`id || ' ' || ${UPDATED_AT}`)}, MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
   // Grouped by position: MySQL would take a column of the table for an alias with the same name.
   const found = await reader.rows(
     `SELECT ${column} >> ${shifts[by]}, COUNT(*), SUM(id & 4294967295), ${sums} FROM ${table} GROUP BY 1`,
