@@ -25,12 +25,14 @@ import { counted, printableJson } from '../lib/program/printable.ts';
 import { makeProgress, type Progress } from '../lib/program/progress.ts';
 import { changeJson, changeLine, compareRecords } from './snapshot/diff.ts';
 
-const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
+const USAGE = `cover-catalogue generate [--full] [--recent] [--dry-run] [--force] [--json]
 
 Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
 publishes it. If the data has not changed, publishes nothing.
 
   --full     read all rows, even if updated_at shows which of them have changed
+  --recent   read only the rows that an index on updated_at shows to have changed,
+             which is quickest; deleted rows, for example, are left to the next run
   --dry-run  do everything but publish, and print what would change
   --force    publish even if too many rows break the contract, the catalogue
              shrank by more than 20 %, or a first generation has games but no
@@ -96,6 +98,7 @@ async function publish(
             return { table: null, reason, count: 1, rows: [] };
           }),
         isFull: switches.has('full'),
+        isRecent: switches.has('recent'),
         isDryRun: switches.has('dry-run'),
         inspect(content, dir) {
           for (const change of compareWithCurrent(snapshotsDir, content, dir)) {

@@ -1,19 +1,44 @@
 /**
- * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON continue. An operator may add or remove `updated_at` at any
- * time, so it is looked for again.
+ * Polls the database for changes, and requests a run when there is one. Where the tables have indexes on
+ * `updated_at`, polls of these see a change within a second, and the state of the tables, which takes longer to read,
+ * shows what such an index does not: deleted rows, for example. While the database cannot be read, nothing is
+ * requested; the runs of GENERATE_CRON continue. An operator may add or remove `updated_at` and its indexes at any
+ * time, so they are looked for again.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../../lib/database/database.ts';
+import type { Database, Row, Value } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
-import { checkCatalogue, UPDATED_AT } from '../../lib/database/schema.ts';
+import {
+  checkCatalogue,
+  TIMED_TABLES,
+  type TimedTable,
+  UPDATED_AT,
+} from '../../lib/database/schema.ts';
+import { findById } from '../../lib/format/index/ids.ts';
+import { openRecordIndex } from '../../lib/format/index/record-index.ts';
+import { currentId, generationDir } from '../../lib/generations/generations.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
-import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
+import { APPROVED } from '../read/read-catalogue.ts';
+import {
+  findReadUpTo,
+  readNow,
+  readRecentRows,
+  recentRowsQuery,
+  sinceOf,
+} from '../reuse/recent-rows.ts';
+import { readId } from '../rows/ids.ts';
+import {
+  areRowsGone,
+  isTakedown,
+  POLLED_TABLES,
+  readTableState,
+  type TableState,
+} from './table-state.ts';
 
-/** In milliseconds: a poll that takes longer is reported once, with the fix. */
-const SLOW_POLL = 250;
 /**
  * The tables are read this often even if nothing seems to have happened to them. A commit that leaves the
  * counts and latest times as they were (an older time, or a latest time in the future) leads to a run only
@@ -33,11 +58,14 @@ const LONGEST_STOP_MS = 2_000;
 
 interface PollOptions {
   readonly databaseUrl: string;
+  readonly snapshotsDir: string;
   readonly seconds: number;
   readonly tasks: Tasks;
   readonly log: Logger;
-  /** @param isUrgent whether the run must not wait */
-  readonly request: (isUrgent: boolean) => void;
+  /** @param isUrgent whether the run must not wait @param isRecent whether one of the recent changes is enough */
+  readonly request: (isUrgent: boolean, isRecent: boolean) => void;
+  /** Whether a run is under way. */
+  readonly isRunning: () => boolean;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
@@ -46,29 +74,53 @@ interface PollOptions {
 export function pollChanges(options: PollOptions) {
   const { seconds, tasks, log } = options;
   const changes = new ChangePolls(options);
-  const polling = poll(
-    tasks.observe('poll_changes', changes.pollOnce),
-    () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
-    ({ message }) => log.error(`cannot poll the database for changes: ${message}`),
+  const start = (task: string, work: () => Promise<unknown>, pauseOf: () => number) => {
+    const polling = poll(tasks.observe(task, work), pauseOf, ({ message }) =>
+      log.error(`cannot poll the database for changes: ${message}`),
+    );
+    void polling.run();
+    return polling;
+  };
+  const states = start('poll_changes', changes.pollState, () =>
+    Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
   );
-  void polling.run();
+  const recent = start('poll_recent_changes', changes.pollRecent, () =>
+    Math.max((seconds * 1000) / MARKS_PER_POLL, changes.recentShare.pause()),
+  );
+  const end = () => Promise.all([states.stop(), recent.stop()]).then(changes.close);
   return {
     /** Polls now. Resolves when the poll has ended. */
-    now: polling.run,
+    now: states.run,
+    /** Polls the indexes now. */
+    recent: recent.run,
     forget: changes.forget,
-    stop: () => Promise.race([polling.stop().then(changes.close), pause(LONGEST_STOP_MS)]),
+    stop: () => Promise.race([end(), pause(LONGEST_STOP_MS)]),
   };
+}
+
+/** What the last poll of an index has read. */
+interface Seen {
+  readonly since: Value;
+  /** By id. */
+  readonly rows: ReadonlyMap<string, Row>;
 }
 
 class ChangePolls {
   private readonly options: PollOptions;
   private readonly now: () => number;
   readonly share: TimeShare;
+  readonly recentShare: TimeShare;
   private database: Database | undefined;
   /** Whether the tables were found to have `updated_at` since the database was opened. */
   private isTimed = false;
   /** The columns that were found to be missing last, as they are named in the log. */
   private lastMissing: string | undefined;
+  /** What the indexes on `updated_at` have shown; undefined if a table has none that is used. */
+  private seen: ReadonlyMap<TimedTable, Seen> | undefined;
+  private indexesCheckedAt = Number.NEGATIVE_INFINITY;
+  private lastUnindexed: string | undefined;
+  /** Whether the indexes have shown a change since the state before was read. */
+  private isExplained = false;
   private before: TableState | undefined;
   /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
   private lastMark: string | undefined;
@@ -79,26 +131,29 @@ class ChangePolls {
   private requestedAt = Number.NEGATIVE_INFINITY;
   /** Whether the next run must not wait, because an urgent one has failed. */
   private isRetryUrgent = false;
-  private wasSlow = false;
 
   constructor(options: PollOptions) {
     this.options = options;
     this.now = options.now ?? (() => performance.now());
     this.share = new TimeShare(this.now);
+    this.recentShare = new TimeShare(this.now);
   }
 
-  readonly pollOnce = async (): Promise<NothingToDo | undefined> => {
+  readonly pollState = async (): Promise<NothingToDo | undefined> => {
     try {
       this.database ??= await openDatabase(this.options.databaseUrl);
       const { database } = this;
       const reason = await this.findReason(database);
       if (reason !== undefined) return new NothingToDo(reason);
+      await this.checkIndexes(database);
+      // What is found now would have to wait for the run that is under way, which needs the time of the server.
+      if (this.seen !== undefined && this.options.isRunning()) return undefined;
       const state = await this.readIfChanged(database);
       // Only now: `forget` may have been called while the database was asked.
       const { before } = this;
       if (state !== undefined && state.all !== before?.all) {
         this.before = state;
-        const isUrgent = before !== undefined && (await isTakedown(database, before, state));
+        const isUrgent = before !== undefined && (await this.isUrgent(database, before, state));
         this.request(isUrgent || this.isRetryUrgent);
       } else if (this.isInDoubt && this.now() >= this.requestedAt + LONGEST_TRUST_MS) {
         this.request(false);
@@ -106,6 +161,38 @@ class ChangePolls {
     } catch (error) {
       await this.close();
       throw error;
+    }
+  };
+
+  /** Polls the indexes on `updated_at`. */
+  readonly pollRecent = async (): Promise<NothingToDo | undefined> => {
+    const { database, seen } = this;
+    if (database === undefined || seen === undefined)
+      return new NothingToDo(`there are no indexes on ${UPDATED_AT} that polls can use`);
+    const started = this.now();
+    try {
+      const found = await readSeen(database, seen);
+      this.seen &&= found;
+      const changed = [...found].flatMap(([table, { rows }]) => {
+        const before = seen.get(table)?.rows;
+        return [...rows].flatMap(([id, row]) => {
+          const earlier = before?.get(id);
+          const isSame = JSON.stringify(earlier) === JSON.stringify(row);
+          return isSame ? [] : [{ table, row, earlier }];
+        });
+      });
+      if (changed.length === 0) return undefined;
+      this.isExplained = true;
+      const hidden = changed.filter(({ table, row }) => table === 'covers' && row[3] !== APPROVED);
+      const isUrgent =
+        hidden.some(({ earlier }) => earlier?.[3] === APPROVED) ||
+        (hidden.length > 0 && this.isAnyPublic(hidden.map(({ row: [id = null] }) => id)));
+      this.options.request(isUrgent, true);
+    } catch (error) {
+      await this.close();
+      throw error;
+    } finally {
+      this.recentShare.use(this.now() - started);
     }
   };
 
@@ -120,6 +207,8 @@ class ChangePolls {
     const { database } = this;
     this.database = undefined;
     this.isTimed = false;
+    this.seen = undefined;
+    this.indexesCheckedAt = Number.NEGATIVE_INFINITY;
     this.lastMark = undefined;
     await database?.close().catch(() => {});
   };
@@ -147,6 +236,61 @@ class ChangePolls {
     return this.isTimed ? undefined : reason;
   }
 
+  /** Finds out whether the tables have indexes on `updated_at` that are used, now and then. */
+  private async checkIndexes(database: Database): Promise<void> {
+    if (this.now() < this.indexesCheckedAt + LONGEST_TRUST_MS) return;
+    const started = this.now();
+    const readUpTo = await findReadUpTo(database, await readNow(database));
+    const without: string[] = [];
+    for (const table of TIMED_TABLES)
+      if (!(await database.usesIndex(recentRowsQuery(table), [readUpTo[table].since])))
+        without.push(`${table}.${UPDATED_AT}`);
+    const names = without.join(', ');
+    if (names !== '') this.seen = undefined;
+    else
+      this.seen ??= await readSeen(
+        database,
+        TIMED_TABLES.map((table) => [table, readUpTo[table]]),
+      );
+    if (names !== this.lastUnindexed && names !== '')
+      this.options.log.info(
+        `changes are found sooner with indexes on ${names}: cover-catalogue doctor says which`,
+      );
+    this.lastUnindexed = names;
+    this.indexesCheckedAt = this.now();
+    this.share.use(this.now() - started);
+  }
+
+  /** Whether a changed state means that something was taken down that the indexes have not shown. */
+  private async isUrgent(
+    database: Database,
+    before: TableState,
+    state: TableState,
+  ): Promise<boolean> {
+    if (this.seen === undefined) return isTakedown(database, before, state);
+    await this.pollRecent();
+    const { isExplained } = this;
+    this.isExplained = false;
+    return isExplained ? areRowsGone(database, before) : isTakedown(database, before, state);
+  }
+
+  /** Whether a cover is in the current generation, or may be. */
+  private isAnyPublic(ids: readonly Value[]): boolean {
+    const { snapshotsDir } = this.options;
+    const id = currentId(snapshotsDir);
+    if (id === undefined) return false;
+    try {
+      const dir = generationDir(snapshotsDir, id);
+      const { covers } = openRecordIndex((name) => readFileSync(path.join(dir, name)));
+      return ids.some((cover) => {
+        const id = readId(cover);
+        return id !== undefined && findById(covers, id) !== undefined;
+      });
+    } catch {
+      return true;
+    }
+  }
+
   /** @returns undefined if nothing has happened to the tables since the last reading */
   private async readIfChanged(database: Database): Promise<TableState | undefined> {
     const started = this.now();
@@ -163,25 +307,34 @@ class ChangePolls {
       state = await readTableState(database);
       this.readAt = this.now();
     }
-    this.noteTime(this.now() - started);
+    this.share.use(this.now() - started);
     return state;
-  }
-
-  private noteTime(milliseconds: number): void {
-    this.share.use(milliseconds);
-    if (milliseconds <= SLOW_POLL || this.wasSlow) return;
-    this.wasSlow = true;
-    this.options.log.warn(
-      `asking the database for changes takes ${Math.round(milliseconds)} ms: make sure that games, covers and cover_files have indexes on updated_at`,
-    );
   }
 
   private request(isUrgent: boolean): void {
     this.isInDoubt = false;
     this.isRetryUrgent = false;
     this.requestedAt = this.now();
-    this.options.request(isUrgent);
+    this.options.request(isUrgent, false);
   }
+}
+
+/** Reads what the indexes on `updated_at` show. @param from where to begin, for each table */
+async function readSeen(
+  database: Database,
+  from: Iterable<readonly [TimedTable, Pick<Seen, 'since'>]>,
+): Promise<ReadonlyMap<TimedTable, Seen>> {
+  const now = await readNow(database);
+  const seen = new Map<TimedTable, Seen>();
+  for (const [table, { since }] of from) {
+    const rows = await readRecentRows(database, table, since);
+    const [, latest] = rows[0] ?? [];
+    seen.set(table, {
+      since: latest === undefined ? since : sinceOf(latest, now),
+      rows: new Map(rows.map((row) => [String(row[0]), row])),
+    });
+  }
+  return seen;
 }
 
 /**
