@@ -16,7 +16,7 @@ import {
   SkippedError,
 } from './doctor/check.ts';
 import { configuration, readConfiguration } from './doctor/checks/configuration.ts';
-import { database, keys, sample } from './doctor/checks/database.ts';
+import { changes, database, keys, sample } from './doctor/checks/database.ts';
 import { depots } from './doctor/checks/depots.ts';
 import { grants } from './doctor/checks/grants.ts';
 import { certificate, mail } from './doctor/checks/network.ts';
@@ -51,6 +51,7 @@ const CHECKS: readonly Check[] = [
   database,
   grants,
   sample,
+  changes,
   keys,
   snapshots,
   space,

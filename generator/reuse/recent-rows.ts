@@ -35,22 +35,25 @@ export async function readNow(reader: Reader): Promise<number> {
 }
 
 /**
- * The value of `updated_at` from which the next reading begins. A time in the future does not hide those of now.
- * @param latest the latest value now, whose form the result has @param now the time of the database
+ * The value of `updated_at` after which the next reading begins: the latest, or two minutes before it if it is recent.
+ * A time in the future does not hide those of now. The rows of an old bulk change, which have one time, are not read.
+ * @param latest the latest value now @param now the time of the database
  */
 export function sinceOf(latest: Value, now: number): Value {
   const [text, time] = [String(latest), timeOf(latest)];
+  const isNumber = NUMBER.test(text);
+  if (time < now - OVERLAP_SECONDS) return isNumber ? Number(text) : text;
   const seconds = Math.floor(Math.min(time || now, now)) - OVERLAP_SECONDS;
-  if (NUMBER.test(text)) return Number(text) < LARGEST_SECONDS ? seconds : seconds * 1000;
+  if (isNumber) return Number(text) < LARGEST_SECONDS ? seconds : seconds * 1000;
   const since = String(encodeTime(seconds)).slice(0, -1);
   return text[10] === 'T' ? since : since.replace('T', ' ');
 }
 
-/** The query of {@link readRecentRows}; its parameter is the value to begin from. */
+/** The query of {@link readRecentRows}; its parameter is a value of {@link sinceOf}. */
 export function recentRowsQuery(table: TimedTable): string {
   const status = table === 'covers' ? ', status' : '';
   return `SELECT id, ${UPDATED_AT} || '', ${GROUPED[table].column}${status} FROM ${table}
-    WHERE ${UPDATED_AT} >= ? ORDER BY ${UPDATED_AT} DESC LIMIT ${MOST_RECENT + 1}`;
+    WHERE ${UPDATED_AT} > ? ORDER BY ${UPDATED_AT} DESC LIMIT ${MOST_RECENT + 1}`;
 }
 
 /**

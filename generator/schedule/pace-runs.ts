@@ -18,14 +18,17 @@ interface PaceOptions {
   readonly milliseconds: number;
   /** Runs once; never rejects. */
   run(isRecent: boolean): Promise<RunEnd>;
-  /** Ends the run under way if it is a whole one. @returns whether it was */
-  giveWay(): boolean;
+  /** Ends the run under way if it is a whole one. */
+  giveWay(): void;
   /** Called after a run that has not read the database, with whether its next try must not wait. */
   onFailure(isUrgent: boolean): void;
 }
 
-/** In the order of their precedence. A check is followed by no other. */
-const KINDS = ['none', 'check', 'run', 'urgent'] as const;
+/**
+ * In the order of their precedence. A check follows a whole run that was requested, and is followed by none. A whole
+ * run is owed after one of recent changes.
+ */
+const KINDS = ['none', 'check', 'owed', 'run', 'urgent'] as const;
 type Kind = (typeof KINDS)[number];
 const higher = (a: Kind, b: Kind) => (KINDS.indexOf(a) > KINDS.indexOf(b) ? a : b);
 
@@ -59,24 +62,25 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
     const isDue = whole === 'urgent' || performance.now() >= wholeSince + milliseconds;
     const isLate = whole !== 'none' && isDue;
     const goesFirst = recent === 'urgent' && (!isLate || yields < MOST_YIELDS);
-    const isRecent = goesFirst || (recent !== 'none' && whole === 'none');
+    const isRecent = goesFirst || (recent !== 'none' && higher(whole, 'check') === 'check');
     if (isRecent && isLate) yields++;
     const kind = isRecent ? recent : higher(recent, whole);
     recent = 'none';
-    const wanted = { whole, wholeSince };
+    const wanted = whole;
     if (!isRecent) whole = 'none';
     isRunning = true;
     startedAt = performance.now();
     const end = await run(isRecent);
     isRunning = false;
     if (end === 'gave way') {
-      whole = higher(whole, wanted.whole);
-      wholeSince = wanted.wholeSince;
+      whole = higher(whole, wanted);
+      wholeSince = Number.NEGATIVE_INFINITY;
     } else if (end === 'not read') onFailure(kind === 'urgent' && ++failures < URGENT_TRIES);
     else {
       failures = 0;
       if (!isRecent) yields = 0;
-      if (kind !== 'check') requestWhole('check');
+      if (isRecent) requestWhole('owed');
+      else if (kind === 'run' || kind === 'urgent') requestWhole('check');
     }
     plan();
   }
@@ -87,7 +91,7 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
       const kind = isUrgent ? 'urgent' : 'run';
       if (isRecent) recent = higher(recent, kind);
       else requestWhole(kind);
-      if (recent === 'urgent' && yields < MOST_YIELDS && giveWay()) yields++;
+      if (recent === 'urgent' && yields < MOST_YIELDS) giveWay();
       plan();
     },
     stop(): void {

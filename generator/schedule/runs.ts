@@ -66,11 +66,11 @@ export class Runs {
 
   readonly isRunning = (): boolean => this.running !== undefined;
 
-  /** Ends the run under way, unless it reads only the recent changes. @returns whether it ends now */
-  readonly giveWay = (): boolean => {
-    if (!this.isRunning() || this.isRecent || this.isGivingWay) return false;
+  /** Ends the run under way, unless it reads only the recent changes. */
+  readonly giveWay = (): void => {
+    if (!this.isRunning() || this.isRecent) return;
     this.isGivingWay = true;
-    return this.running?.kill('SIGTERM') ?? false;
+    this.running?.kill('SIGTERM');
   };
 
   /** Ends the run under way. */
