@@ -119,7 +119,7 @@ class ChangePolls {
   private seen: ReadonlyMap<TimedTable, Seen> | undefined;
   private indexesCheckedAt = Number.NEGATIVE_INFINITY;
   private lastUnindexed: string | undefined;
-  /** Whether the indexes have shown a change since the state before was read. */
+  /** Whether the indexes have shown a takedown since the state before was read. */
   private isExplained = false;
   private before: TableState | undefined;
   /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
@@ -182,11 +182,11 @@ class ChangePolls {
         });
       });
       if (changed.length === 0) return undefined;
-      this.isExplained = true;
       const hidden = changed.filter(({ table, row }) => table === 'covers' && row[3] !== APPROVED);
       const isUrgent =
         hidden.some(({ earlier }) => earlier?.[3] === APPROVED) ||
         (hidden.length > 0 && this.isAnyPublic(hidden.map(({ row: [id = null] }) => id)));
+      this.isExplained ||= isUrgent;
       this.options.request(isUrgent, true);
     } catch (error) {
       await this.close();

@@ -147,6 +147,8 @@ test('what indexes have shown is not urgent again, but a row that is gone is', a
   expect(await poll()).toEqual([]);
   setRunning(false);
   expect(await poll()).toEqual(['urgent recent', true]);
+  await database.run(`UPDATE games SET title = '', ${NOW} WHERE id = ${GAME}`);
+  expect(await poll()).toEqual(['recent', true]);
   // Without a time, as by a program that does not set it.
   await database.run(`UPDATE covers SET status = 'rejected' WHERE id = ${APPROVED}`);
   expect(await poll()).toEqual([true]);
