@@ -45,6 +45,8 @@ import {
  * after this long.
  */
 const LONGEST_TRUST_MS = 60_000;
+/** An index that is added or dropped is noticed after this long. */
+const INDEX_CHECK_MS = 300_000;
 /**
  * While the database can tell whether a table has changed, there are this many polls in CHANGE_POLL_SECONDS.
  * So a change is seen sooner, for half a millisecond of the server's time.
@@ -153,8 +155,13 @@ class ChangePolls {
       const { before } = this;
       if (state !== undefined && state.all !== before?.all) {
         this.before = state;
-        const isUrgent = before !== undefined && (await this.isUrgent(database, before, state));
-        this.request(isUrgent || this.isRetryUrgent);
+        let isUrgent = true;
+        try {
+          isUrgent = before !== undefined && (await this.isUrgent(database, before, state));
+        } finally {
+          // Also if that cannot be told: nothing else shows this change.
+          this.request(isUrgent || this.isRetryUrgent);
+        }
       } else if (this.isInDoubt && this.now() >= this.requestedAt + LONGEST_TRUST_MS) {
         this.request(false);
       }
@@ -238,7 +245,7 @@ class ChangePolls {
 
   /** Finds out whether the tables have indexes on `updated_at` that are used, now and then. */
   private async checkIndexes(database: Database): Promise<void> {
-    if (this.now() < this.indexesCheckedAt + LONGEST_TRUST_MS) return;
+    if (this.now() < this.indexesCheckedAt + INDEX_CHECK_MS) return;
     const started = this.now();
     const readUpTo = await findReadUpTo(database, await readNow(database));
     const without: string[] = [];

@@ -164,12 +164,12 @@ test('indexes are used once they are there, and no longer once they are gone', a
   await describeGame(database);
   expect(await pollRecent()).toEqual([]);
   await addIndexes(database);
-  pass(61);
+  pass(301);
   await poll();
   await reject(database);
   expect(await pollRecent()).toEqual(['recent']);
   await database.run('DROP INDEX games_updated_at');
-  pass(61);
+  pass(301);
   await poll();
   await reject(database);
   expect(await pollRecent()).toEqual([]);
