@@ -16,7 +16,7 @@ import {
   type Value,
 } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
-import { compareIds, splitId } from '../../lib/format/index/ids.ts';
+import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';
 import type { BlockFindings } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
@@ -180,8 +180,6 @@ export interface Changes {
 const LARGEST_SHARE_READ = 0.35;
 const FEWEST_GAMES_READ = 2_000;
 
-type Found = Record<Group, Fingerprints>;
-
 /** The fingerprints now, and the blocks that differ. */
 interface Compared {
   readonly all: AllFingerprints;
@@ -228,12 +226,7 @@ async function compareAllBlocks(
 ): Promise<Compared> {
   const commits = await readLastCommits(reader);
   const all = { ...earlier.fingerprints };
-  const changed: Record<Group, readonly string[]> = {
-    games: [],
-    covers: [],
-    cover_files: [],
-    cover_ids: [],
-  };
+  const changed = noBlocks();
   for (const group of GROUPS) {
     if (hadNoCommit(group, earlier.commits, commits)) continue;
     if (group === 'cover_ids' && changed.covers.length === 0) continue;
@@ -243,74 +236,54 @@ async function compareAllBlocks(
   return { all, changed };
 }
 
-/** @throws Error if too many rows have changed, or if a row came from another block, or is gone */
+/** @throws Error if too many rows have changed, or if rows of these blocks have moved or are gone */
 async function compareRecentBlocks(
   reader: SnapshotReader,
-  { shifts, fingerprints: before, readUpTo }: KnownBlocks,
+  { shifts, fingerprints, readUpTo }: KnownBlocks,
   now: number,
 ): Promise<Compared> {
   const blocks = { game: new Set<string>(), cover: new Set<string>() };
-  /** For each block, how many rows are new, and the sum of their ids, as in a fingerprint. */
-  const added = { games: new Map(), covers: new Map(), cover_files: new Map() } satisfies Record<
-    TimedTable,
-    Map<string, [count: number, ids: bigint]>
-  >;
-  const blockAt = (value: Value | undefined, by: keyof Shifts) => {
+  const addBlock = (value: Value | undefined, by: keyof Shifts) => {
     const id = readId(value ?? null);
     if (id === undefined) throw new Error(`${value} is not the id of a ${by}`);
-    const block = blockOf(id, shifts[by]);
-    blocks[by].add(block);
-    return { id, block };
+    blocks[by].add(blockOf(id, shifts[by]));
   };
   for (const table of TIMED_TABLES) {
-    const { since, lastId } = readUpTo[table];
-    const last = readId(lastId) ?? [-1, 0];
-    const rows = await readRecentRows(reader, table, since);
+    const rows = await readRecentRows(reader, table, readUpTo[table].since);
     if (rows.length > MOST_RECENT) throw new Error(`many rows of ${table} have changed`);
-    for (const [value = null, , parent] of rows) {
-      const { block } = blockAt(parent, GROUPED[table].by);
-      const id = readId(value);
-      if (table === 'covers') blockAt(value, 'cover');
-      if (id === undefined || compareIds(id, last) <= 0) continue;
-      const [count, ids] = added[table].get(block) ?? [0, 0n];
-      added[table].set(block, [count + 1, ids + BigInt(id[1])]);
+    for (const [id, , parent] of rows) {
+      addBlock(parent, GROUPED[table].by);
+      if (table === 'covers') addBlock(id, 'cover');
     }
   }
-  const all: Partial<Found> = {};
-  const changed: Partial<Record<Group, readonly string[]>> = {};
+  const all = { ...fingerprints };
+  const changed = noBlocks();
   for (const group of GROUPS) {
-    const chosen = blocks[GROUPED[group].by];
-    const ranges = rangesOf(group, chosen, shifts);
-    const found = await readFingerprints(reader, group, shifts, now, ranges);
-    const stored: Record<string, string> = {};
-    for (const block of chosen)
-      if (before[group][block] !== undefined) stored[block] = before[group][block];
-    if (group !== 'cover_ids') checkSameRows(group, chosen, stored, found, added[group]);
-    all[group] = { ...before[group], ...found };
-    changed[group] = differingBlocks(stored, found);
+    const { table, by } = GROUPED[group];
+    const before: Record<string, string> = {};
+    for (const block of blocks[by])
+      if (all[group][block] !== undefined) before[block] = all[group][block];
+    const ranges = [...rangesOf(group, blocks[by], shifts)];
+    const after = await readFingerprints(reader, group, shifts, now, ranges);
+    const ofKnown = ranges.map((range) => `${range} AND id <= ${readUpTo[table].lastId}`);
+    const known = await readFingerprints(reader, group, shifts, now, ofKnown);
+    // A row that came from another block would stay there, too, and one that is gone may have come to another.
+    for (const block of blocks[by])
+      if (rowsOf(before[block]) !== rowsOf(known[block]))
+        throw new Error(`rows of ${table} have moved or are gone`);
+    all[group] = { ...all[group], ...after };
+    changed[group] = differingBlocks(before, after);
   }
-  return { all: all as Found, changed: changed as Compared['changed'] };
+  return { all, changed };
 }
 
-/**
- * Checks that a block has the rows of before, and those that were added. A row that came from another block would
- * stay in that one, too, and one that is gone may have come to another.
- */
-function checkSameRows(
-  table: TimedTable,
-  blocks: Iterable<string>,
-  before: Fingerprints,
-  after: Fingerprints,
-  added: ReadonlyMap<string, readonly [count: number, ids: bigint]>,
-): void {
-  for (const block of blocks) {
-    const [[count, ids], [countNow, idsNow]] = [before, after].map(
-      (all) => all[block]?.split(' ', 2).map(BigInt) ?? [0n, 0n],
-    );
-    const [more, moreIds] = added.get(block) ?? [0, 0n];
-    if (count + BigInt(more) !== countNow || ids + moreIds !== idsNow)
-      throw new Error(`rows of ${table} were moved or deleted`);
-  }
+const noBlocks = (): Record<Group, readonly string[]> => {
+  return { games: [], covers: [], cover_files: [], cover_ids: [] };
+};
+
+/** The number of rows and the sum of their ids, of a fingerprint. */
+function rowsOf(fingerprint = ''): string {
+  return fingerprint.split(' ', 2).join(' ');
 }
 
 /** Makes the next run of all blocks read these again: rows of theirs are read whose fingerprints are older. */

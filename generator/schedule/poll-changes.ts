@@ -5,39 +5,15 @@
  * requested; the runs of GENERATE_CRON continue. An operator may add or remove `updated_at` and its indexes at any
  * time, so they are looked for again.
  */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database, Row, Value } from '../../lib/database/database.ts';
+import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
-import {
-  checkCatalogue,
-  TIMED_TABLES,
-  type TimedTable,
-  UPDATED_AT,
-} from '../../lib/database/schema.ts';
-import { findById } from '../../lib/format/index/ids.ts';
-import { openRecordIndex } from '../../lib/format/index/record-index.ts';
-import { currentId, generationDir } from '../../lib/generations/generations.ts';
+import { checkCatalogue, UPDATED_AT } from '../../lib/database/schema.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
-import { APPROVED } from '../read/read-catalogue.ts';
-import {
-  findReadUpTo,
-  readNow,
-  readRecentRows,
-  recentRowsQuery,
-  sinceOf,
-} from '../reuse/recent-rows.ts';
-import { readId } from '../rows/ids.ts';
-import {
-  areRowsGone,
-  isTakedown,
-  POLLED_TABLES,
-  readTableState,
-  type TableState,
-} from './table-state.ts';
+import { RecentPolls } from './recent-polls.ts';
+import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
 
 /**
  * The tables are read this often even if nothing seems to have happened to them. A commit that leaves the
@@ -45,8 +21,6 @@ import {
  * after this long.
  */
 const LONGEST_TRUST_MS = 60_000;
-/** An index that is added or dropped is noticed after this long. */
-const INDEX_CHECK_MS = 300_000;
 /**
  * While the database can tell whether a table has changed, there are this many polls in CHANGE_POLL_SECONDS.
  * So a change is seen sooner, for half a millisecond of the server's time.
@@ -100,13 +74,6 @@ export function pollChanges(options: PollOptions) {
   };
 }
 
-/** What the last poll of an index has read. */
-interface Seen {
-  readonly since: Value;
-  /** By id. */
-  readonly rows: ReadonlyMap<string, Row>;
-}
-
 class ChangePolls {
   private readonly options: PollOptions;
   private readonly now: () => number;
@@ -117,10 +84,8 @@ class ChangePolls {
   private isTimed = false;
   /** The columns that were found to be missing last, as they are named in the log. */
   private lastMissing: string | undefined;
-  /** What the indexes on `updated_at` have shown; undefined if a table has none that is used. */
-  private seen: ReadonlyMap<TimedTable, Seen> | undefined;
-  private indexesCheckedAt = Number.NEGATIVE_INFINITY;
-  private lastUnindexed: string | undefined;
+  private readonly recent: RecentPolls;
+  private lastUnindexed = '';
   /** Whether the indexes have shown a takedown since the state before was read. */
   private isExplained = false;
   private before: TableState | undefined;
@@ -139,6 +104,7 @@ class ChangePolls {
     this.now = options.now ?? (() => performance.now());
     this.share = new TimeShare(this.now);
     this.recentShare = new TimeShare(this.now);
+    this.recent = new RecentPolls(options.snapshotsDir);
   }
 
   readonly pollState = async (): Promise<NothingToDo | undefined> => {
@@ -149,7 +115,7 @@ class ChangePolls {
       if (reason !== undefined) return new NothingToDo(reason);
       await this.checkIndexes(database);
       // What is found now would have to wait for the run that is under way, which needs the time of the server.
-      if (this.seen !== undefined && this.options.isRunning()) return undefined;
+      if (this.recent.hasIndexes() && this.options.isRunning()) return undefined;
       const state = await this.readIfChanged(database);
       // Only now: `forget` may have been called while the database was asked.
       const { before } = this;
@@ -173,28 +139,14 @@ class ChangePolls {
 
   /** Polls the indexes on `updated_at`. */
   readonly pollRecent = async (): Promise<NothingToDo | undefined> => {
-    const { database, seen } = this;
-    if (database === undefined || seen === undefined)
+    const { database, recent } = this;
+    if (database === undefined || !recent.hasIndexes())
       return new NothingToDo(`there are no indexes on ${UPDATED_AT} that polls can use`);
     const started = this.now();
     try {
-      const found = await readSeen(database, seen);
-      this.seen &&= found;
-      const changed = [...found].flatMap(([table, { rows }]) => {
-        const before = seen.get(table)?.rows;
-        return [...rows].flatMap(([id, row]) => {
-          const earlier = before?.get(id);
-          const isSame = JSON.stringify(earlier) === JSON.stringify(row);
-          return isSame ? [] : [{ table, row, earlier }];
-        });
-      });
-      if (changed.length === 0) return undefined;
-      const hidden = changed.filter(({ table, row }) => table === 'covers' && row[3] !== APPROVED);
-      const isUrgent =
-        hidden.some(({ earlier }) => earlier?.[3] === APPROVED) ||
-        (hidden.length > 0 && this.isAnyPublic(hidden.map(({ row: [id = null] }) => id)));
-      this.isExplained ||= isUrgent;
-      this.options.request(isUrgent, true);
+      const found = await recent.poll(database);
+      this.isExplained ||= found === 'takedown';
+      if (found !== 'nothing') this.options.request(found === 'takedown', true);
     } catch (error) {
       await this.close();
       throw error;
@@ -214,8 +166,7 @@ class ChangePolls {
     const { database } = this;
     this.database = undefined;
     this.isTimed = false;
-    this.seen = undefined;
-    this.indexesCheckedAt = Number.NEGATIVE_INFINITY;
+    this.recent.reset();
     this.lastMark = undefined;
     await database?.close().catch(() => {});
   };
@@ -243,59 +194,30 @@ class ChangePolls {
     return this.isTimed ? undefined : reason;
   }
 
-  /** Finds out whether the tables have indexes on `updated_at` that are used, now and then. */
   private async checkIndexes(database: Database): Promise<void> {
-    if (this.now() < this.indexesCheckedAt + INDEX_CHECK_MS) return;
     const started = this.now();
-    const readUpTo = await findReadUpTo(database, await readNow(database));
-    const without: string[] = [];
-    for (const table of TIMED_TABLES)
-      if (!(await database.usesIndex(recentRowsQuery(table), [readUpTo[table].since])))
-        without.push(`${table}.${UPDATED_AT}`);
-    const names = without.join(', ');
-    if (names !== '') this.seen = undefined;
-    else
-      this.seen ??= await readSeen(
-        database,
-        TIMED_TABLES.map((table) => [table, readUpTo[table]]),
-      );
-    if (names !== this.lastUnindexed && names !== '')
+    const names = (await this.recent.checkIndexes(database, started))?.join(', ');
+    this.share.use(this.now() - started);
+    if (names && names !== this.lastUnindexed)
       this.options.log.info(
         `changes are found sooner with indexes on ${names}: cover-catalogue doctor says which`,
       );
-    this.lastUnindexed = names;
-    this.indexesCheckedAt = this.now();
-    this.share.use(this.now() - started);
+    this.lastUnindexed = names ?? this.lastUnindexed;
   }
 
-  /** Whether a changed state means that something was taken down that the indexes have not shown. */
+  /**
+   * Whether a changed state means a takedown that the indexes have not shown. If they have shown one, a whole run
+   * follows anyway.
+   */
   private async isUrgent(
     database: Database,
     before: TableState,
     state: TableState,
   ): Promise<boolean> {
-    if (this.seen === undefined) return isTakedown(database, before, state);
     await this.pollRecent();
     const { isExplained } = this;
     this.isExplained = false;
-    return isExplained ? areRowsGone(database, before) : isTakedown(database, before, state);
-  }
-
-  /** Whether a cover is in the current generation, or may be. */
-  private isAnyPublic(ids: readonly Value[]): boolean {
-    const { snapshotsDir } = this.options;
-    const id = currentId(snapshotsDir);
-    if (id === undefined) return false;
-    try {
-      const dir = generationDir(snapshotsDir, id);
-      const { covers } = openRecordIndex((name) => readFileSync(path.join(dir, name)));
-      return ids.some((cover) => {
-        const id = readId(cover);
-        return id !== undefined && findById(covers, id) !== undefined;
-      });
-    } catch {
-      return true;
-    }
+    return !isExplained && isTakedown(database, before, state);
   }
 
   /** @returns undefined if nothing has happened to the tables since the last reading */
@@ -324,24 +246,6 @@ class ChangePolls {
     this.requestedAt = this.now();
     this.options.request(isUrgent, false);
   }
-}
-
-/** Reads what the indexes on `updated_at` show. @param from where to begin, for each table */
-async function readSeen(
-  database: Database,
-  from: Iterable<readonly [TimedTable, Pick<Seen, 'since'>]>,
-): Promise<ReadonlyMap<TimedTable, Seen>> {
-  const now = await readNow(database);
-  const seen = new Map<TimedTable, Seen>();
-  for (const [table, { since }] of from) {
-    const rows = await readRecentRows(database, table, since);
-    const [, latest] = rows[0] ?? [];
-    seen.set(table, {
-      since: latest === undefined ? since : sinceOf(latest, now),
-      rows: new Map(rows.map((row) => [String(row[0]), row])),
-    });
-  }
-  return seen;
 }
 
 /**

@@ -3,42 +3,37 @@
  * a part of it was taken down: numbers of rows, sums over what makes them public, and latest times.
  */
 import { type Database, type Row, selectCount, type Value } from '../../lib/database/database.ts';
-import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
+import { TIMED_TABLES, UPDATED_AT } from '../../lib/database/schema.ts';
 
 /** The tables that {@link readTableState} reads. */
 export const POLLED_TABLES: readonly string[] = ['platforms', ...TIMED_TABLES];
 
-/** Which rows of a table are public unless they break the contract. A database may find "Approved" equal to "approved". */
-const PUBLIC = {
-  games: "title <> '' AND slug <> ''",
-  covers: "status = 'approved'",
-} as const;
-type PublicTable = keyof typeof PUBLIC;
+/** The rows of a table that are public unless they break the contract. */
+const PUBLIC_GAMES = "games WHERE title <> '' AND slug <> ''";
 // Of 246,000 covers, MySQL would look up most by the index of `status`, in four times the time of a scan.
-const publicRowsOf = (table: PublicTable) =>
-  `${table} WHERE ${PUBLIC[table].replace('status =', "status || '' =")}`;
+const PUBLIC_COVERS = "covers WHERE status || '' = 'approved'";
 
 const latestOf = (table: string) => `(SELECT MAX(${UPDATED_AT}) FROM ${table})`;
 const sumOf = (text: string) => `SUM(CRC32(${text}))`;
-/** The columns that {@link readPublicRows} takes, in one reading of the rows. */
-const publicRows = (table: PublicTable, text: string) => `
-  (SELECT SUM(CASE WHEN ${PUBLIC[table]} THEN 1 ELSE 0 END) AS ${table}_count,
-    ${sumOf(`CASE WHEN ${PUBLIC[table]} THEN ${text} END`)} AS ${table}_sum,
-    COUNT(*) AS ${table}_rows, MAX(id) AS ${table}_last FROM ${table}) AS public_${table},
+/** The columns that {@link publicRowsOf} takes, in one reading of the rows. */
+const publicRows = (table: string, rows: string, text: string) => `
+  (SELECT COUNT(*) AS ${table}_count, ${sumOf(text)} AS ${table}_sum FROM ${rows}) AS public_${table},
   (SELECT ${latestOf(table)} || '' AS ${table}_latest,
-    (SELECT COUNT(*) FROM ${publicRowsOf(table)} AND ${UPDATED_AT} = ${latestOf(table)}) AS ${table}_with_latest
+    (SELECT COUNT(*) FROM ${rows} AND ${UPDATED_AT} = ${latestOf(table)}) AS ${table}_with_latest
   ) AS latest_${table}`;
 const STATE = `SELECT * FROM
-  ${publicRows('games', "id || ' ' || platform_id || ' ' || slug")},
-  ${publicRows('covers', "id || ' ' || game_id || ' ' || status")},
-  (SELECT COUNT(*) AS files, MAX(id) AS files_last, ${latestOf('cover_files')} || '' AS latest_file FROM cover_files) AS f,
+  ${publicRows('games', PUBLIC_GAMES, "id || ' ' || platform_id || ' ' || slug")},
+  ${
+    // A database may find "Approved" equal to "approved"; the generator does not.
+    publicRows('covers', PUBLIC_COVERS, "id || ' ' || game_id || ' ' || status")
+  },
+  (SELECT COUNT(*) AS files, ${latestOf('cover_files')} || '' AS latest_file FROM cover_files) AS f,
   (SELECT ${sumOf("id || ' ' || slug || ' ' || name")} AS platforms FROM platforms) AS p`;
 
 export interface TableState {
   readonly games: PublicRows;
   readonly covers: PublicRows;
-  /** How many rows each table has, and the highest id. */
-  readonly rows: Readonly<Record<TimedTable, { readonly count: number; readonly lastId: Value }>>;
+  readonly coverFiles: number;
   /** Changes whenever a platform changes. */
   readonly platforms: string;
   /** Everything that was read, as a text to compare. */
@@ -56,32 +51,18 @@ interface PublicRows {
 
 export async function readTableState({ rows }: Database): Promise<TableState> {
   const [row = []] = await rows(STATE);
-  const [files, lastFile = null, , platforms] = row.slice(12);
-  const rowsOf = ([, , count, lastId = null]: Row) => ({ count: Number(count), lastId });
+  const [coverFiles, , platforms] = row.slice(8);
   return {
-    games: readPublicRows(row),
-    covers: readPublicRows(row.slice(6)),
-    rows: {
-      games: rowsOf(row),
-      covers: rowsOf(row.slice(6)),
-      cover_files: { count: Number(files), lastId: lastFile },
-    },
+    games: publicRowsOf(row.slice(0, 4)),
+    covers: publicRowsOf(row.slice(4, 8)),
+    coverFiles: Number(coverFiles),
     platforms: String(platforms),
     all: JSON.stringify(row),
   };
 }
 
-function readPublicRows([count, sum, , , latest = null, withLatest]: Row): PublicRows {
+function publicRowsOf([count, sum, latest = null, withLatest]: Row): PublicRows {
   return { count: Number(count), sum: String(sum), latest, withLatest: Number(withLatest) };
-}
-
-/** Whether rows are gone that were there before, whatever else has changed. */
-export async function areRowsGone(database: Database, before: TableState): Promise<boolean> {
-  for (const table of TIMED_TABLES) {
-    const { count, lastId } = before.rows[table];
-    if (count > (await selectCount(database, `${table} WHERE id <= ?`, [lastId]))) return true;
-  }
-  return false;
 }
 
 /** Whether something that is published may have disappeared, so that the next run must not wait. */
@@ -92,9 +73,9 @@ export async function isTakedown(
 ): Promise<boolean> {
   return (
     before.platforms !== after.platforms ||
-    after.rows.cover_files.count < before.rows.cover_files.count ||
-    (await isRemoval(database, publicRowsOf('games'), before.games, after.games)) ||
-    (await isRemoval(database, publicRowsOf('covers'), before.covers, after.covers))
+    after.coverFiles < before.coverFiles ||
+    (await isRemoval(database, PUBLIC_GAMES, before.games, after.games)) ||
+    (await isRemoval(database, PUBLIC_COVERS, before.covers, after.covers))
   );
 }
 
