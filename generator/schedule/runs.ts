@@ -110,7 +110,7 @@ export class Runs {
       this.log.info('the run that was under way was stopped');
       return 'not read';
     }
-    if (isGivingWay && code === 'SIGTERM') {
+    if (isGivingWay && code !== 0) {
       this.log.info(
         'the run that was under way gives way to a takedown, and begins again after it',
       );
