@@ -74,14 +74,13 @@ export class AlternativeFinder {
   /** The alternatives for words that titles join: one word. */
   ofJoined(words: readonly string[], { isLast }: WordPosition): Alternative[] {
     const joined = words.join('');
-    // The words, or words that equal them, written as one. A text with which no word of a title begins is left out
-    // at once: three words with three long vowels each have 512 texts.
+    // The words, or words that equal them, written as one. Before a third word, texts with which no word of a title
+    // begins are left out: three words with three long vowels each have 512 texts.
     let texts = [''];
     for (const [at, word] of words.entries()) {
       const equals = equalWords(word, at > 0);
-      texts = texts
-        .flatMap((text) => equals.map((equal) => text + equal))
-        .filter((text) => this.rangesOfPrefixes([text]).length > 0);
+      if (at > 1) texts = texts.filter((text) => this.rangesOfPrefixes([text]).length > 0);
+      texts = texts.flatMap((text) => equals.map((equal) => text + equal));
     }
     const numbers = this.numbersOf(texts.filter((text) => !isNumeral(text)));
     const prefixRanges = isLast && !isNumeral(joined) ? this.rangesOfPrefixes([joined]) : [];

@@ -7,7 +7,7 @@ import { setBit } from '../../lib/columns/bits.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
 import { textAt } from '../../lib/columns/postings.ts';
 import { remember } from '../../lib/program/remember.ts';
-import type { PlatformNames, PlatformRun } from '../names/platform-names.ts';
+import type { PlatformNames } from '../names/platform-names.ts';
 import { isNumeral } from '../text/equal-words.ts';
 import { nearSpellingDistance } from '../text/words.ts';
 import { AlternativeFinder } from './alternatives.ts';
@@ -135,7 +135,7 @@ export class TitleMatcher {
     };
 
     const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
-      for (const { platforms, rest } of runs) {
+      for (const { platforms, rest } of variants.flatMap(this.platformNames.runsIn)) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
           const ranks = this.ranks.intersect(within);
@@ -157,9 +157,8 @@ export class TitleMatcher {
       const ofExact = cardinality(this.uniteRanks(exact));
       if (cardinality(both.ranks) - ofExact >= FAR_MORE * ofExact) return both;
     }
-    const runs = variants.flatMap(this.platformNames.runsIn);
     return (
-      this.matchPlatformAtEnds(runs, exact, limits, attempt) ??
+      this.matchPlatformAtEnds(variants, exact, limits, attempt) ??
       this.matchOf('exact', exact) ??
       this.matchOf('near', attemptAll(variants, findNear)) ??
       matchPlatforms() ??
@@ -174,7 +173,7 @@ export class TitleMatcher {
    * one; without exact matches, all games of the platform that the other words find.
    */
   private matchPlatformAtEnds(
-    runs: readonly PlatformRun[],
+    variants: Variants,
     exact: readonly Attempt[],
     limits: readonly NumberSet<Rank>[],
     attempt: (
@@ -183,7 +182,8 @@ export class TitleMatcher {
       within: readonly NumberSet<Rank>[],
     ) => Attempt[],
   ): TitleMatch | undefined {
-    for (const { platforms, rest, isAtEnd } of runs) {
+    const several = variants.filter(({ length }) => length > 1);
+    for (const { platforms, rest, isAtEnd } of several.flatMap(this.platformNames.runsIn)) {
       if (!isAtEnd || rest.length === 0) continue;
       const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
       const within = this.ranks.intersect([this.onPlatforms(platforms), ...limits]);

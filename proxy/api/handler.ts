@@ -21,7 +21,7 @@ import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
-import type { FindInSteps } from './routes/route.ts';
+import type { FindInSteps, Steps } from './routes/route.ts';
 import { archiveDownload, type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
@@ -55,6 +55,7 @@ interface FoundResource {
 
 /** In bytes, of a request line without its end. */
 const LONGEST_LINE = 8 * 1024;
+const UNDER_WAY = { done: false, value: undefined } as const;
 const AROUND_TARGET = ` ${BASE} HTTP/1.1`.length;
 
 /** Its `handle` is the handler of requests under the base, from the generation that it was last given. */
@@ -181,9 +182,9 @@ export class Api {
       if ('stored' in found) {
         const download = this.resume(reply) ?? found;
         this.sendDownload(reply, download).catch((error) => this.fail(reply, error));
-      } else if ('next' in found)
-        void this.answerInTurns(reply, found.count, find as FindInSteps, keep);
-      else {
+      } else if ('steps' in found) {
+        this.answerInTurns(reply, current, found, find as FindInSteps, keep);
+      } else {
         this.sendResource(reply, found);
         keep({ resource: found, snapshot: current.id });
       }
@@ -193,27 +194,15 @@ export class Api {
   }
 
   /** Sends what is found in turns. If the generation is replaced between two steps, all begins again with the new one. */
-  private async answerInTurns(
+  private answerInTurns(
     reply: Reply,
-    count: number,
+    generation: Generation,
+    { count, steps }: Steps,
     find: FindInSteps,
     keep: (found: FoundResource) => void,
-  ): Promise<void> {
-    const { current } = this;
+  ): void {
     const { socket, head } = reply.request;
-    function* steps(): Iterator<void, FoundResource> {
-      for (;;) {
-        const generation = current() as Generation;
-        const each = find(generation);
-        do {
-          const { done, value } = each.next();
-          if (done) return { resource: value, snapshot: generation.id };
-          yield;
-        } while (current() === generation);
-      }
-    }
-    try {
-      const found = await this.takeTurns({ key: reply.key?.id, socket }, count, steps);
+    const answer = (found: FoundResource | undefined) => {
       if (found === undefined) this.send(reply, tryLater(ERRORS.manyWaiting, reply.quota));
       else if (head.snapshot !== undefined && head.snapshot !== found.snapshot) {
         this.send(reply, ERRORS.snapshotChanged);
@@ -221,9 +210,19 @@ export class Api {
         this.sendResource(reply, found.resource);
         keep(found);
       }
-    } catch (error) {
-      this.refuse(reply, error);
-    }
+    };
+    let used = generation;
+    let left = steps;
+    const next = (): IteratorResult<void, FoundResource> => {
+      const current = this.generation as Generation;
+      if (current !== used) [used, left] = [current, find(current).steps];
+      const { done, value } = left.next();
+      return done ? { done, value: { resource: value, snapshot: used.id } } : UNDER_WAY;
+    };
+    const found = this.takeTurns({ key: reply.key?.id, socket }, count, { next });
+    // Nearly all searches are done at once. A promise would add a tenth to them.
+    if (!(found instanceof Promise)) answer(found);
+    else found.then(answer).catch((error) => this.refuse(reply, error));
   }
 
   /** Sends a resource, or 304 if the client already has it. */

@@ -25,9 +25,7 @@ interface Work<Result> extends PromiseWithResolvers<Result | undefined> {
   /** How many steps it has. */
   readonly count: number;
   readonly socket: Requester['socket'];
-  readonly begin: () => Iterator<void, Result>;
-  /** Undefined before its first step. */
-  steps: Iterator<void, Result> | undefined;
+  readonly steps: Iterator<void, Result>;
 }
 
 /**
@@ -76,25 +74,22 @@ export function makeTurns<Result>(now: () => number) {
 
   /**
    * @param count how many steps it has
-   * @param begin called at the first step
    * @returns the result, or a promise if it must wait for another turn; undefined if too much work of the key is
    * waiting, or the client has left
    */
   return (
     { key, socket }: Requester,
     count: number,
-    begin: () => Iterator<void, Result>,
+    steps: Iterator<void, Result>,
   ): Result | Promise<Result | undefined> => {
     const isWaiting = isOver() || queues.some((each) => each.key === key);
-    let steps: Iterator<void, Result> | undefined;
     if (!isWaiting) {
       if (startedAt === undefined) beginTurn();
-      steps = begin();
       const { done, value } = steps.next();
       if (done) return value;
     }
     const resolvers = Promise.withResolvers<Result | undefined>();
-    add(key, { socket, count, begin, steps, ...resolvers });
+    add(key, { socket, count, steps, ...resolvers });
     return resolvers.promise;
   };
 }
@@ -112,7 +107,6 @@ function isWanted<Result>({ socket, resolve }: Work<Result>): boolean {
 /** @returns whether it was the last one */
 function takeStep<Result>(work: Work<Result>): boolean {
   try {
-    work.steps ??= work.begin();
     const { done, value } = work.steps.next();
     if (done) work.resolve(value);
     return done === true;

@@ -17,7 +17,7 @@ import {
   ParameterError,
   shownParameter,
 } from '../parameters.ts';
-import { inSteps, makeJsonResource, makeRoute } from './route.ts';
+import { makeJsonResource, makeRoute } from './route.ts';
 
 export const fileMatchRoute = makeRoute(
   'match',
@@ -36,7 +36,8 @@ export const fileMatchRoute = makeRoute(
       const body = matchBody(generation, items, members);
       return makeJsonResource(body, generation.id);
     }
-    return (generation) => inSteps((ids ?? names).length, steps(generation));
+    const count = (ids ?? names).length;
+    return (generation) => ({ count, steps: steps(generation) });
   },
 );
 

@@ -50,18 +50,15 @@ export interface Route<Found = Resource | Steps | 'sinceGone'> {
  * How a resource is found that may take more than a few milliseconds. The work of each step is bounded by a count.
  * The next one is only taken while the generation is in use.
  */
-export interface Steps extends Iterator<void, Resource> {
+export interface Steps {
   /** How many there are. */
   readonly count: number;
+  readonly steps: Iterator<void, Resource>;
 }
 export type FindInSteps = (generation: Generation) => Steps;
 
-export function inSteps(count: number, steps: Iterator<void, Resource>): Steps {
-  return Object.assign(steps, { count });
-}
-
 /** Takes all steps at once, where nobody else waits. */
-export function takeAll(steps: Steps): Resource {
+export function takeAll({ steps }: Steps): Resource {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;

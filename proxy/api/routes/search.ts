@@ -5,7 +5,7 @@ import type { Generation } from '../../snapshot/generation.ts';
 import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import { facetsOf, PAGING_NAMES, pagingOf, SEARCH_NAMES, searchOf } from '../parameters.ts';
-import { inSteps, makeJsonResource, makeRoute, type PageLinks, type Route } from './route.ts';
+import { makeJsonResource, makeRoute, type PageLinks, type Route } from './route.ts';
 
 export const SEARCH_PARAMETERS = [...SEARCH_NAMES, ...PAGING_NAMES, ...INCLUDE_NAMES];
 
@@ -32,7 +32,8 @@ export function searchRoute(pageLinks: PageLinks): Route {
       const link = pageLinks('/search', parameters, numbers);
       return makeJsonResource(body, generation.id, link, step);
     }
-    return (generation) => inSteps(facets.length > 0 ? 2 : 1, steps(generation));
+    const count = facets.length > 0 ? 2 : 1;
+    return (generation) => ({ count, steps: steps(generation) });
   });
 }
 

@@ -18,7 +18,7 @@ function start(milliseconds = TURN_MS) {
       }
       return name;
     }
-    return { socket, result: takeTurns({ key: key as number, socket }, count, work) };
+    return { socket, result: takeTurns({ key: key as number, socket }, count, work()) };
   };
   return { take, steps };
 }
@@ -90,11 +90,13 @@ test('work that fails ends, and the next one is done', async () => {
     yield;
     return 'done';
   }
-  const first = takeTurns({ key: 1 }, 2, twoSteps);
-  const failed = takeTurns({ key: 1 }, 1, () => {
-    throw new Error('broken');
+  const first = takeTurns({ key: 1 }, 2, twoSteps());
+  const failed = takeTurns({ key: 1 }, 1, {
+    next() {
+      throw new Error('broken');
+    },
   });
-  const last = takeTurns({ key: 1 }, 2, twoSteps);
+  const last = takeTurns({ key: 1 }, 2, twoSteps());
   await expect(failed).rejects.toThrow('broken');
   expect(await Promise.all([first, last])).toEqual(['done', 'done']);
 });
