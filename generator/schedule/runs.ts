@@ -36,7 +36,7 @@ export class Runs {
   private running: ChildProcess | undefined;
   private isRecent = false;
   private isGivingWay = false;
-  private underWay: Promise<RunEnd> = Promise.resolve('read');
+  private underWay = Promise.resolve<RunEnd>('read');
   private isStopping = false;
 
   /** @param isHeld while it returns true, no run starts */
