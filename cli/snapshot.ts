@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { checkFind } from '../find/check.ts';
-import { MINISEARCH_OPTIONS } from '../find/search/minisearch-options.ts';
+import { MINISEARCH_OPTIONS } from '../find/search/minisearch.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';

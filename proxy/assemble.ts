@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { poll } from '../lib/program/poll.ts';
-import { now } from '../lib/program/shared-clock.ts';
 import { makeKeyStore } from './admit/keys/key-store.ts';
 import { makeUsageReport } from './admit/keys/report-key-usage.ts';
+import { now } from './admit/limits/rolling-window.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
 import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';

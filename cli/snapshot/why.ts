@@ -146,9 +146,14 @@ function* recordsOf(index: RecordIndex, since: Since): Generator<DatedRecord> {
       ...datesIn(since.platforms, at),
     };
   }
-  for (const [at, game] of index.games.numberOfId.entries()) {
+  for (const at of index.games.numberOfId.keys()) {
     const id = textOfId(idAt(index.games, at));
-    yield { kind: 'game', id, path: pathOfGame(index, game), ...datesIn(since.games, at) };
+    yield {
+      kind: 'game',
+      id,
+      path: pathOfGame(index, index.games.numberOfId[at]),
+      ...datesIn(since.games, at),
+    };
   }
   for (const at of index.covers.numberOfId.keys()) {
     const id = textOfId(idAt(index.covers, at));

@@ -1,8 +1,10 @@
 /**
  * The games of some platforms, as the ways to match look them up for one name. What is made of a title is made
- * once. All work is counted: what is found once the budget is spent may be incomplete.
+ * once. Look-ups and what is made of the name are counted here; who compares titles counts them. What is found once
+ * the budget is spent may be incomplete.
  */
 
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { remember } from '../../lib/program/remember.ts';
 import { type Budget, COST } from './budget.ts';
 import { type LooseForms, looseForm, looseFormsOf, partsOf, type TitleParts } from './forms.ts';
@@ -11,8 +13,8 @@ import { type FORM_LISTS, type FormList, findKeys, looseKey, type MatchIndex } f
 /** By what a game is known. */
 export interface GameTitles {
   /** Its title, then the alternative ones. */
-  titles(game: number): readonly string[];
-  slug(game: number): string;
+  titles(game: GameNumber): readonly string[];
+  slug(game: GameNumber): string;
 }
 
 export interface TitlesOfPlatforms {
@@ -21,17 +23,17 @@ export interface TitlesOfPlatforms {
   readonly platforms: readonly number[];
   readonly budget: Budget;
   /** The title of a game, then its alternative titles. */
-  titlesOf(game: number): readonly string[];
+  titlesOf(game: GameNumber): readonly string[];
   /** The loose forms of each. */
-  looseOf(game: number): readonly LooseForms[];
+  looseOf(game: GameNumber): readonly LooseForms[];
   /** The parts of each. */
-  partsOf(game: number): readonly TitleParts[];
+  partsOf(game: GameNumber): readonly TitleParts[];
   /** How each may be spelt. */
-  spellingsOf(game: number): readonly Spelling[];
+  spellingsOf(game: GameNumber): readonly Spelling[];
   /** The loose forms of a title of the name. */
   wantedBy(title: string): LooseForms;
   /** The games that may have one of them. */
-  gamesLike(title: string): readonly number[];
+  gamesLike(title: string): readonly GameNumber[];
 }
 
 /** A loose form, ready to be compared letter by letter. */
@@ -49,7 +51,7 @@ export function makeCatalogue(
   budget: Budget,
   { titles, slug }: GameTitles,
 ): TitlesOfPlatforms {
-  const looseOf = remember((game: number) =>
+  const looseOf = remember((game: GameNumber) =>
     titles(game).map((title, at) => looseFormsOf(title, at === 0 ? () => slug(game) : undefined)),
   );
   const catalogue: TitlesOfPlatforms = {
@@ -87,7 +89,7 @@ export function numbersIn(text: string): string {
 export function withLoose(
   catalogue: Pick<TitlesOfPlatforms, 'index' | 'platforms' | 'budget'>,
   forms: readonly string[],
-): number[] {
+): GameNumber[] {
   return withKeys(catalogue, 'loose', forms.map(looseKey));
 }
 
@@ -96,9 +98,9 @@ export function withKeys(
   { index, platforms, budget }: Pick<TitlesOfPlatforms, 'index' | 'platforms' | 'budget'>,
   name: (typeof FORM_LISTS)[number],
   keys: readonly number[],
-): number[] {
+): GameNumber[] {
   const list: FormList = index[name];
-  const games = new Set<number>();
+  const games = new Set<GameNumber>();
   for (const platform of platforms)
     for (const key of keys) {
       const [from, to] = findKeys(list, platform, key, key + 1);

@@ -5,20 +5,21 @@
  * Invariant: what was found by then counts only if the budget was not spent before all games were compared.
  */
 
+import type { GameNumber } from '../../lib/columns/numbers.ts';
+import { COST } from './budget.ts';
 import { type GameTitles, overlap, type TitlesOfPlatforms, withKeys } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
 import { exactFormsOf, haveSameWords, partsOf } from './forms.ts';
 import { hashWords } from './open.ts';
-import type { NameReading } from './read-name.ts';
+import { hasTwoTitles, type NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
 type MatchKind = 'id' | 'exact' | 'same' | 'near' | 'part';
 
 export interface MatchedGame {
   readonly kind: MatchKind;
-  /** The number of the game. */
-  readonly game: number;
+  readonly game: GameNumber;
 }
 
 export interface Match {
@@ -31,29 +32,29 @@ export interface Match {
 /** What is known of games besides the index. */
 export interface GameFacts extends GameTitles {
   /** Its developer and publisher, as far as they are known. */
-  companies(game: number): readonly string[];
-  releaseYear(game: number): number | null;
+  companies(game: GameNumber): readonly string[];
+  releaseYear(game: GameNumber): number | null;
   /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
-  frontRank(game: number): 0 | 1 | 2;
+  frontRank(game: GameNumber): 0 | 1 | 2;
 }
 
 export const MOST_CANDIDATES = 3;
-/** The loose form of a number alone. Without a title before it, it is not a year: 42 is not 1942. */
-const TWO_DIGITS = /^\d\d$/;
+/** The loose form of numbers alone. Without a title before it, it is not a year: 42 is not 1942. */
+const ONLY_NUMBERS = /^[\d.]+$/;
 
 /** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
 export function findMatches(
   catalogue: TitlesOfPlatforms,
-  { titles, withTags, isHack }: NameReading,
+  { titles, withTags, regions, isHack }: NameReading,
   facts: GameFacts,
   guess?: 'title' | 'part',
 ): Match {
   const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
-  const seen = new Map<number, MatchKind>();
-  const note = (games: readonly number[], kind: MatchKind) => {
+  const seen = new Map<GameNumber, MatchKind>();
+  const note = (games: readonly GameNumber[], kind: MatchKind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
   };
-  const result = (game?: number, kind: MatchKind = 'part'): Match => {
+  const result = (game?: GameNumber, kind: MatchKind = 'part'): Match => {
     const others = [...seen].flatMap(([other, of]) =>
       other === game ? [] : [{ kind: of, game: other }],
     );
@@ -76,18 +77,18 @@ export function findMatches(
     const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
     note(inOrder(exact, title, facts), 'exact');
     note(inOrder(half, title, facts), 'exact');
-    const [first] = seen.keys();
-    if (first !== undefined) return result(first, 'exact');
+    // The games of both titles of "A aka B" count.
+    if (seen.size > 0 && !hasTwoTitles(titles[0])) break;
   }
+  const [first] = seen.keys();
+  if (first !== undefined) return result(first, 'exact');
   for (const title of new Set([...titles, ...withTags])) {
-    if (TWO_DIGITS.test(wantedBy(title).loose[0] ?? '')) continue;
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
-    const [loose, lists] = [
-      wantedBy(title).loose.slice(0, most),
-      wantedBy(title).lists.slice(0, most),
-    ];
-    const compared = (game: number) => {
+    const loose = wantedBy(title).loose.slice(0, most);
+    const lists = wantedBy(title).lists.slice(0, most);
+    if (ONLY_NUMBERS.test(loose[0] ?? '')) continue;
+    const compared = (game: GameNumber) => {
       const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];
     };
@@ -105,7 +106,10 @@ export function findMatches(
     if (isOneGame(same, facts)) return result(same[0], 'same');
   }
   if (seen.size === 0 && guess === undefined) {
-    const near = findNear(catalogue, titles.map(wantedBy));
+    // A game with fronts, but none of the file's region, is likely another one.
+    const near = findNear(catalogue, titles.map(wantedBy)).filter(
+      (game) => regions.length === 0 || facts.frontRank(game) !== 1,
+    );
     if (budget.isSpent) return result();
     note(near, 'near');
     if (isOneGame(near, facts)) return result(near[0], 'near');
@@ -113,7 +117,10 @@ export function findMatches(
   if (seen.size < MOST_CANDIDATES && guess !== 'title') {
     const { sure, games } = findParts(
       catalogue,
-      titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
+      titles.map((title) => {
+        budget.spend(title.length * COST.formLetter);
+        return { ...wantedBy(title), ...partsOf(title) };
+      }),
       guess !== undefined,
     );
     if (budget.isSpent) return result();
@@ -124,7 +131,10 @@ export function findMatches(
 }
 
 /** Whether there is one game, perhaps on several platforms. */
-export function isOneGame([first, ...others]: readonly number[], { slug }: GameTitles): boolean {
+export function isOneGame(
+  [first, ...others]: readonly GameNumber[],
+  { slug }: GameTitles,
+): boolean {
   return first !== undefined && others.every((other) => slug(other) === slug(first));
 }
 
@@ -133,9 +143,9 @@ function hasBrackets(title: string): boolean {
 }
 
 /** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */
-function inOrder(games: number[], title: string, facts: GameFacts): number[] {
+function inOrder(games: GameNumber[], title: string, facts: GameFacts): GameNumber[] {
   if (games.length < 2) return games;
-  const isSpelt = (game: number) => facts.titles(game)[0] === title;
+  const isSpelt = (game: GameNumber) => facts.titles(game)[0] === title;
   return games.sort(
     (a, b) =>
       facts.frontRank(a) - facts.frontRank(b) ||

@@ -1,5 +1,6 @@
 /** Finds the games whose titles differ from those of a name in a few letters, but in no word and no number. */
 
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { canBecome } from '../text/edit-distance.ts';
 import { COST } from './budget.ts';
 import { type Spelling, spellingOf, type TitlesOfPlatforms } from './catalogue.ts';
@@ -18,8 +19,8 @@ function mostEdits(length: number): number {
 export function findNear(
   { index, platforms, budget, spellingsOf }: TitlesOfPlatforms,
   wanted: readonly LooseForms[],
-): number[] {
-  let best: number[] = [];
+): GameNumber[] {
+  let best: GameNumber[] = [];
   let fewest = Number.POSITIVE_INFINITY;
   const { game: games, letters } = index.loose;
   const tried = new Set<string>();

@@ -3,6 +3,7 @@
  * precedes it, or their subtitles differ.
  */
 
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { numbersIn, overlap, type TitlesOfPlatforms, withKeys, withLoose } from './catalogue.ts';
 import { SHORTEST_SPELLING } from './find-near.ts';
 import type { LooseForms, TitleParts } from './forms.ts';
@@ -38,13 +39,13 @@ export function findParts(
   catalogue: TitlesOfPlatforms,
   titles: readonly Title[],
   isGuess = false,
-): { readonly games: readonly number[]; readonly sure: number | undefined } {
+): { readonly games: readonly GameNumber[]; readonly sure: GameNumber | undefined } {
   const { budget, looseOf, partsOf } = catalogue;
-  const found = new Map<number, number>();
+  const found = new Map<GameNumber, number>();
   for (const one of titles) {
     const gamesWith = (parts: readonly string[]) =>
       withKeys(catalogue, 'parts', parts.map(hashForm));
-    const subtitles = one.tails.filter((tail) => tail.length >= SHORTEST_PART);
+    const subtitles = one.tails.filter(isLong);
     const ofOneGame = subtitles.filter((tail) => gamesWith([tail]).length === 1);
     const titles = subtitles.filter(
       (tail) => new Set([...withLoose(catalogue, [tail]), ...gamesWith([tail])]).size === 1,
@@ -72,7 +73,7 @@ export function findParts(
     return { games, sure: first };
   // Parts of a game, such as its downloads, have its title before their own.
   const likely = ranked.filter(([, of]) => of < SUBTITLE);
-  const isPartOf = (part: number, whole: number) =>
+  const isPartOf = (part: GameNumber, whole: GameNumber) =>
     budget.spend(1) &&
     partsOf(part).some(({ heads }) => looseOf(whole).some(({ loose }) => overlap(loose, heads)));
   const whole = likely.find(([game]) =>
@@ -104,7 +105,7 @@ function commonOf(
   const isWhole =
     overlap(one.loose.filter(endsWithNumber), other.heads) ||
     overlap(one.heads.filter(endsWithVolume), other.heads) ||
-    (one.lists[0]?.length > 1 && overlap(one.loose, other.tails));
+    (one.lists[0]?.length > 1 && overlap(one.loose.filter(isLong), other.tails));
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
   if (overlap(one.loose, other.heads)) return isTelling(one) ? HEAD : PART;
@@ -127,11 +128,16 @@ function haveSameSubtitle(one: Title, other: Title, subtitles: readonly string[]
 
 /** Whether a title has several words, and no number that sets it apart from another of its series. */
 function isTelling({ lists, loose: [form] }: Title): boolean {
-  return lists[0].length > 1 && form.length >= SHORTEST_PART && !hasNumber(form);
+  return lists[0].length > 1 && isLong(form) && !/\d/.test(form);
 }
 
+function isLong(form: string): boolean {
+  return form.length >= SHORTEST_PART;
+}
+
+/** A number alone is no title. */
 function hasNumber(form: string): boolean {
-  return /\d/.test(form);
+  return /\d/.test(form) && /\D{2}/.test(form);
 }
 
 /** A volume is one game of its series, whatever its subtitle. */
@@ -141,5 +147,5 @@ function endsWithVolume(form: string): boolean {
 
 /** Whether a number closes a title, or opens it: what follows "Sonic 3 & Knuckles" makes another game of it. */
 function endsWithNumber(form: string): boolean {
-  return /^\d|\d[a-z]{0,2}$/.test(form);
+  return hasNumber(form) && /^\d|\d[a-z]{0,2}$/.test(form);
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: whatever the name is, the work for it is bounded by a count.
  */
-import { isDeepStrictEqual } from 'node:util';
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { numbersWithId } from '../names/external-ids.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { wordsOf } from '../text/words.ts';
@@ -18,9 +18,9 @@ import {
   type MatchedGame,
   MOST_CANDIDATES,
 } from './find-matches.ts';
-import { guessNames, splitExtension } from './guess-names.ts';
+import { guessNames } from './guess-names.ts';
 import type { MatchIndex } from './open.ts';
-import { type NameReading, readName } from './read-name.ts';
+import { type NameReading, readName, splitExtension } from './read-name.ts';
 
 /** Names have the years of later releases, but one that is further away is that of another game. */
 const MOST_YEARS_APART = 5;
@@ -31,7 +31,7 @@ const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 /** What must be known of the games besides the index. */
 export interface MatchedGames {
   /** The number of the platform of a game. */
-  platform(game: number): number;
+  platform(game: GameNumber): number;
   /** What is known of the games for a file of these regions. */
   forRegions(regions: readonly string[]): GameFacts;
 }
@@ -58,10 +58,10 @@ export function makeMatcher(
   platformNames: Pick<PlatformNames, 'find'>,
 ): Matcher {
   const { gameIds } = index;
-  const onPlatforms = (game: number) =>
+  const onPlatforms = (game: GameNumber) =>
     platforms.length === 0 || platforms.includes(games.platform(game));
   const ofId = (text: string): Match => {
-    const [found, ...others] = numbersWithId(gameIds, text)
+    const [found, ...others] = numbersWithId<GameNumber>(gameIds, text)
       .filter(onPlatforms)
       .map((game) => ({ kind: 'id' as const, game }));
     return { found, candidates: others.slice(0, MOST_CANDIDATES) };
@@ -114,7 +114,7 @@ function findBest(
   catalogue: TitlesOfPlatforms,
   context: NameContext,
 ): NameMatch {
-  const { budget, titlesOf } = catalogue;
+  const { budget } = catalogue;
   const read = (text: string) => {
     budget.spend(text.length * COST.letter);
     return readName(text);
@@ -124,10 +124,8 @@ function findBest(
     const match = findMatches(catalogue, reading, games, guess);
     return { reading, match: withoutFarYear(match, reading.year, games) };
   };
-  const hasLetters = (game: number, letters: string) =>
-    titlesOf(game).some((title) => wordsOf(title).join('').includes(letters));
   const facts = context.forRegions([]);
-  const isBy = (game: number, company: string | null) => {
+  const isBy = (game: GameNumber, company: string | null) => {
     const name = ` ${wordsOf(company ?? '').join(' ')}`;
     return (
       company === null ||
@@ -135,44 +133,40 @@ function findBest(
     );
   };
   /** The game that a guess leaves, if it is the only one that has the title. */
-  const onlyGame = ({ found, candidates }: Match): number | undefined => {
+  const onlyGame = ({ found, candidates }: Match): GameNumber | undefined => {
     const others = candidates.filter(({ kind }) => kind !== 'part').map(({ game }) => game);
     return found !== undefined && isOneGame([found.game, ...others], facts)
       ? found.game
       : undefined;
   };
-  let best = find(first);
-  let last = best;
+  let reading = first;
   let rest = name;
-  for (let count = 0; count < MOST_EXTENSIONS; count++) {
-    const found = best.match.found?.game;
+  for (let count = 0; count < MOST_EXTENSIONS && reading.titles.length > 0; count++) {
     const split = splitExtension(rest);
-    if (split === undefined || (found !== undefined && hasLetters(found, split.extension))) break;
+    if (split === undefined) break;
     rest = split.rest;
-    const reading = read(rest);
-    // An extension that the table has is no part of the first reading either.
-    if (!isDeepStrictEqual(reading, last.reading)) last = find(reading);
-    if (last.match.found !== undefined) return last;
-    if (found === undefined && last.match.candidates.length > 0) best = last;
+    // An extension that the table has was not read.
+    if (!reading.title.toLowerCase().endsWith(split.extension)) continue;
+    const whole = find({ ...reading, titles: [reading.title], withTags: [] }, 'title');
+    if (whole.match.found?.kind === 'exact') return whole;
+    reading = read(rest);
   }
+  let best = find(reading);
   if (best.match.found !== undefined || best.reading.isHack) return best;
-  const { title, titles, withTags, regions } = last.reading;
+  const { title, titles, withTags, regions } = reading;
   let shortest: NameReading | undefined;
   for (const guess of guessNames([...titles, ...withTags], context.namesPlatform)) {
-    const reading: NameReading = {
-      ...last.reading,
+    const shorter: NameReading = {
+      ...reading,
       title: guess.title,
       titles: [guess.title],
       withTags: [],
       regions: [...new Set([...regions, ...guess.regions])],
       year: guess.year ?? first.year,
     };
-    if (
-      guess.company === null &&
-      lettersIn(guess.title) <= lettersIn((shortest ?? last.reading).title)
-    )
-      shortest = reading;
-    const other = find(reading, 'title');
+    if (guess.company === null && lettersIn(guess.title) <= lettersIn((shortest ?? reading).title))
+      shortest = shorter;
+    const other = find(shorter, 'title');
     if (budget.isSpent) return best;
     const game = onlyGame(other.match);
     if (game !== undefined && isBy(game, guess.company)) return other;

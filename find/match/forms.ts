@@ -57,10 +57,6 @@ const PLATFORM_WORDS: ReadonlySet<string> = new Set(
   `),
 );
 
-const JAPANESE_COUNTS = list(
-  'hitotsu futatsu mittsu yottsu itsutsu muttsu nanatsu yattsu kokonotsu',
-);
-
 /** Further words, or two that follow each other, that count as another word. */
 const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
   ['grand prix', 'gp'],
@@ -69,7 +65,9 @@ const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
   ['special edition', 'se'],
   ['sp', 'special'],
   ['wo', 'o'],
-  ...JAPANESE_COUNTS.map((count, at) => [`${at + 1} tsu`, count] as const),
+  ...list('hitotsu futatsu mittsu yottsu itsutsu muttsu nanatsu yattsu kokonotsu').map(
+    (count, at) => [`${at + 1} tsu`, count] as const,
+  ),
 ];
 
 const LICENCES_BY_WORD = Map.groupBy(LICENCES, ([first]) => first);
@@ -110,6 +108,7 @@ const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').s
 const YEAR = /^(?:19|20)(\d\d)$/;
 const DIGITS = /\d+/g;
 const VARIED = /o[ou]|uu|m[bp]/;
+const X_AND_NUMBER = /\bx (\w+)/g;
 
 /**
  * @param slugOf returns the slug of the title; undefined for the name of a file
@@ -159,7 +158,9 @@ export function looseFormsOf(
     if (others.length > 1 && others.length < list.length) add(looseForm(specialWords(others)));
     if (list.includes('0'))
       add(looseForm(specialWords(list.map((word) => (word === '0' ? 'zero' : word)))));
-    if (list.includes('x')) add(looseForm(specialWords(withJoinedX(list))));
+    // "Mega Man X 4" is "Mega Man X4", not 10.
+    if (list.includes('x'))
+      add(looseForm(specialWords(list.join(' ').replace(X_AND_NUMBER, joinX).split(' '))));
   }
   // Of titles such as "A P B", whose letters are words in one spelling and not in another.
   if (words.some(isShort)) add(looseText(exactText(words)));
@@ -246,18 +247,9 @@ function specialWords(words: readonly string[]): string[] {
   return found.length > 0 ? found : words.slice(start);
 }
 
-/** The words with an X and the number that follows it as one: "Mega Man X 4" is "Mega Man X4", not 10. */
-function withJoinedX(words: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const next = words[at + 1] ?? '';
-    const number = NUMBER.test(next) ? next : NUMERALS.get(next);
-    if (words[at] === 'x' && number !== undefined) {
-      joined.push(`x${number}`);
-      at++;
-    } else joined.push(words[at]);
-  }
-  return joined;
+function joinX(both: string, next: string): string {
+  const number = NUMERALS.get(next) ?? next;
+  return NUMBER.test(number) ? `x${number}` : both;
 }
 
 /** How many words of a title are a licence before it. */

@@ -7,20 +7,11 @@
 import { regionOf } from '../names/regions.ts';
 import { LANGUAGES, WORDS } from './tags.ts';
 
-const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
-/** A number or a numeral belongs to the title, except the `.001` of a file in parts. */
-const NUMERAL = /\.(?:[1-9]\d*|[IVX]+)$/i;
 const BETWEEN = String.raw`[\s_.,-]+`;
-/** Nintendo's ids of discs: GM8E01. */
-const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
-/** Codes on packages and of titles: `SHVC-RI`, `MK-1186`, `AXVE`, and long ones of digits and capitals. */
-const CODE = [
-  DISC_ID,
-  '[A-Z]{3,4}-[A-Z0-9]{2,4}(?:-[A-Z]{3})?',
-  String.raw`[A-Z]{1,3}-\d{3,6}[A-Z]?`,
-  '[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]',
-  String.raw`(?=[A-Z]*\d[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,10}`,
-].join('|');
+/** Ids of titles and discs: GM8E01, PCSF00214, 6F3C1B2A. */
+const ID = '(?=[A-Z]*\\d[A-Z]*\\d)(?=\\d*[A-Z])[A-Z0-9]{6,16}';
+/** What packages have: `SHVC-RI`, `MK-1186`, `AXVE`. */
+const CODE = `[A-Z]{1,4}-[A-Z0-9]{2,6}(?:-[A-Z]{3})?|[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]|${ID}`;
 const CODE_IN_FRONT = new RegExp(String.raw`^(?:${CODE})(?:\s*-\s+|[\s_]+)(?=.*[A-Za-z])`);
 /** What else may stand before a title, besides a name of its platform or company. */
 const HEAD = new RegExp(
@@ -37,45 +28,28 @@ const HEAD = new RegExp(
 const NAME_IN_FRONT = /^(.+?)\s+-\s+(?=\S)/;
 /** What may follow a title, besides words of the table: longer ones first. */
 const TAIL = new RegExp(
-  String.raw`(?<=[^\s_.,-])(?:${[
-    String.raw`\s*(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})`,
-    String.raw`${BETWEEN}(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
-    String.raw`${BETWEEN}(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h])(?:\s?of\s?\d{1,2})?`,
-    String.raw`-d\d`,
-    String.raw`${BETWEEN}\d+(?:\.\d+)+[a-z]?`,
-    String.raw`\.\d{2,3}|\s\d{2,3}%`,
-    String.raw`${BETWEEN}by\s.{1,60}`,
-    `${BETWEEN}(?:premium|limited|special|standard|collector's) edition`,
-    `${BETWEEN}(?:the )?video ?game`,
-    String.raw`${BETWEEN}(?:update data|copy|multi|m)(?:\s?\d[\d. ]*)?`,
+  String.raw`(?<=[^\s_.,-])${BETWEEN}(?:${[
+    String.raw`(?<year>(?:19|20)\d\d)(?:-[\dx]{2}){0,2}`,
+    String.raw`(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
+    String.raw`(?:d\d|(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h]))(?:\s?of\s?\d{1,2})?`,
+    String.raw`\d+(?:\.\d+)+[a-z]?|\d{2,3}%`,
+    String.raw`by\s.{1,60}`,
+    `(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game`,
+    String.raw`(?:update data|copy|multi|m)(?:\s?\d[\d. ]*)?`,
   ].join('|')})$`,
   'i',
 );
-/** Case tells these from words. */
+/** Also the name of a group. Case tells these from words. */
 const CODE_AT_END = new RegExp(
-  String.raw`(?:\s+-\s*|[\s_]+)(?:${DISC_ID}|[0-9A-F]{8}|[A-Z]{4}[-_]?\d{5})$|(?<=[^\s-]{3})-[A-Z][A-Z0-9]{3,11}$`,
+  String.raw`(?:\s+-\s*|[\s_]+)${ID}$|(?<=[^\s-]{3})-[A-Z][A-Z0-9]{3,11}$`,
 );
-const YEAR_AT_END = new RegExp(String.raw`${BETWEEN}((?:19|20)\d\d)(?:-[\dx]{2}){0,2}$`);
-const LAST_WORD = new RegExp(String.raw`^(.*[^\s_.,-])(${BETWEEN})([^\s_.,-]+)$`, 's');
 /** Words that are joined in one. */
 const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[a-z][A-Z])(?=[A-Z][a-z])/g;
+/** Of a platform or a company. */
 const MOST_WORDS_OF_NAME = 5;
-const MOST_WORDS_OF_COMPANY = 3;
-const COMPANY = /^[^\d]{3,}$/;
 /** Regions and languages of small letters are words too. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 const MOST_GUESSES = 40;
-
-/** The last part of a name, in lower case, which may be an extension that no table has, and the rest. */
-export function splitExtension(name: string): { rest: string; extension: string } | undefined {
-  const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
-  const rest = name.slice(0, name.length - end.length).trim();
-  if (extension === '' || NUMERAL.test(name) || rest === '') return undefined;
-  // In "Mega.Man.Kart" the dots are spaces.
-  const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
-  if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;
-  return { rest, extension: extension.toLowerCase() };
-}
 
 /** What is left of a name, and what the words said that were dropped. */
 export interface Guess {
@@ -130,13 +104,10 @@ function* tailsOf(whole: Guess, namesPlatform: (name: string) => boolean): Gener
   for (let guess: Guess | undefined = whole; guess !== undefined; ) {
     yield guess;
     const shorter: Guess | undefined = withoutTail(guess, guess !== whole, namesPlatform);
-    if (shorter === undefined && guess.company === null) {
-      for (let words = 1; words <= MOST_WORDS_OF_COMPANY; words++) {
-        const [title, company] = lastWords(guess.title, words) ?? [];
-        if (title !== undefined && company !== undefined && COMPANY.test(company))
-          yield* tailsOf({ ...guess, title, company }, namesPlatform);
-      }
-    }
+    if (shorter === undefined && guess.company === null)
+      for (const { before, words } of endsOf(guess.title))
+        if (/^\D{3,}$/.test(words))
+          yield* tailsOf({ ...guess, title: before, company: words }, namesPlatform);
     guess = shorter;
   }
 }
@@ -148,38 +119,34 @@ function withoutTail(
   namesPlatform: (name: string) => boolean,
 ): Guess | undefined {
   const { title } = guess;
-  const [end = '', year] = YEAR_AT_END.exec(title) ?? [];
-  if (end !== '') return { ...guess, title: title.slice(0, -end.length), year: Number(year) };
+  const year = Number(TAIL.exec(title)?.groups?.year) || guess.year;
   const rest = title.replace(TAIL, '').replace(CODE_AT_END, '').trim();
-  if (rest !== title) return { ...guess, title: rest };
-  for (let words = MOST_WORDS_OF_NAME; words > 0; words--) {
-    const [before, name = ''] = lastWords(title, words) ?? [];
-    if (before !== undefined && namesPlatform(name)) return { ...guess, title: before };
-  }
-  const [, before, between, word = ''] = LAST_WORD.exec(title) ?? [];
-  if (before === undefined) return undefined;
-  const isCode = word === word.toUpperCase() || /[_.-]/.test(between);
-  const region = regionAtEnd(word);
+  if (rest !== title) return { ...guess, title: rest, year };
+  const ends = endsOf(title);
+  const ofPlatform = ends.findLast(({ words }) => namesPlatform(words));
+  if (ofPlatform !== undefined) return { ...guess, title: ofPlatform.before };
+  const [{ before, between, words: word } = { before: '', between: '', words: '' }] = ends;
+  const lower = word.toLowerCase();
+  const isCode = word.length > 1 && word === word.toUpperCase();
+  const region = isCode || SMALL_REGION.test(lower) ? regionOf(word) : undefined;
   if (region !== undefined && (region !== 'World' || isFollowed))
     return { ...guess, title: before, regions: [region, ...guess.regions] };
-  const isLanguage = isCode && LANGUAGES.has(word.toLowerCase());
-  return isLanguage || WORDS.anywhere.has(word.toLowerCase())
-    ? { ...guess, title: before }
-    : undefined;
+  const isLanguage = (isCode || /[_.-]/.test(between)) && LANGUAGES.has(lower);
+  return isLanguage || WORDS.anywhere.has(lower) ? { ...guess, title: before } : undefined;
 }
 
-function regionAtEnd(word: string): string | undefined {
-  const isTag =
-    word === word.toUpperCase() ? word.length > 1 : SMALL_REGION.test(word.toLowerCase());
-  return isTag ? regionOf(word) : undefined;
-}
-
-/** What stands before the last words of a text, and these. */
-function lastWords(text: string, count: number): [before: string, words: string] | undefined {
+/** The last words of a text, the last one, the last two and so on, and what stands before them. */
+function endsOf(text: string): { before: string; between: string; words: string }[] {
   // Every second part is what stands between two words.
   const parts = text.split(/([\s_.,-]+)/);
-  const at = parts.length + 1 - 2 * count;
-  if (at < 2) return undefined;
-  const words = parts.slice(at).filter((_, index) => index % 2 === 0);
-  return [parts.slice(0, at - 1).join(''), words.join(' ')];
+  const most = Math.min(MOST_WORDS_OF_NAME, (parts.length - 1) / 2);
+  return Array.from({ length: most }, (_, count) => {
+    const at = parts.length - 1 - 2 * count;
+    const words = parts.slice(at).filter((_, index) => index % 2 === 0);
+    return {
+      before: parts.slice(0, at - 1).join(''),
+      between: parts[at - 1],
+      words: words.join(' '),
+    };
+  }).filter(({ before }) => before !== '');
 }

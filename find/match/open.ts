@@ -9,6 +9,7 @@ import { firstIndex } from '../../lib/columns/arrays.ts';
 import { onesIn } from '../../lib/columns/bits.ts';
 import { checkStarts, damaged } from '../../lib/columns/checks.ts';
 import type { ColumnFile } from '../../lib/columns/container.ts';
+import { type GameNumber, type Lookup, lookupOf } from '../../lib/columns/numbers.ts';
 import { checkPostings, openPostings, type Postings } from '../../lib/columns/postings.ts';
 import { MATCH_RULES } from './forms.ts';
 
@@ -17,8 +18,7 @@ export interface FormList {
   /** Where the entries of each platform start, and at the end how many there are. */
   readonly start: Uint32Array;
   readonly key: Uint32Array;
-  /** The number of the game. */
-  readonly game: Uint32Array;
+  readonly game: Lookup<number, GameNumber>;
 }
 
 export interface MatchIndex {
@@ -119,7 +119,7 @@ export function openMatch({ name: file, column }: ColumnFile, platforms: number)
   const [loose, words, parts] = FORM_LISTS.map((name): FormList => {
     const key = column(`${name}.key`, 'u32');
     const start = column(`${name}.start`, 'u32', platforms + 1);
-    return { start, key, game: column(`${name}.game`, 'u32', key.length) };
+    return { start, key, game: lookupOf(column(`${name}.game`, 'u32', key.length)) };
   });
   return {
     loose: { ...loose, letters: column('loose.letters', 'u32', loose.key.length) },

@@ -2,7 +2,7 @@
  * Reads a file name of a game: the titles that it may mean, its regions, disc and serial. A file name goes
  * in, the result is a reading; no catalogue is involved. The time grows linearly with the name.
  *
- * Invariant: a title that was read reads as itself.
+ * Invariant: a title that was read reads as itself, unless it was encoded twice (`%2541`).
  */
 import { serialPattern } from '../names/external-ids.ts';
 import { regionOf } from '../names/regions.ts';
@@ -27,7 +27,9 @@ export interface NameReading {
   readonly isHack: boolean;
 }
 
-const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
+const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
+/** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
+const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 /** What stands between two titles of a game, and before the second one in brackets. */
@@ -42,12 +44,8 @@ const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
 const ENCODED = /%[0-9a-f]{2}/i;
 /** WHDLoad: the words of the title joined, then its version, and an id or what sets it apart. */
 const WHDLOAD = /^([^\s_]+)_v\d[\d.]*[a-z]?(?:[_&][^\s-]*)?$/i;
-/** GodMode9 writes the id of a title before it. */
-const TITLE_ID = /^[0-9A-F]{16}(?:\s-)?[\s_]+(?=[^\s_([{])/i;
 /** The name of a package of Sony: publisher, serial, and the title in 16 characters. */
 const PACKAGE = /^[A-Z]{2}\d{4}-([A-Z]{4})(\d{3})(\d{2})_\d\d-([A-Z0-9]{16})(?:-[A-Z0-9-]*)?$/;
-/** CTR-P-AREE */
-const PRODUCT_CODE = /^[A-Z]{3}-[A-Z]-[A-Z0-9]{4}$/;
 /** GoodTools has other meanings for most letters in square brackets. */
 const SQUARE_REGION = /^(?:[UEJ]|US|EU|JP|UK|.{3,})$/;
 /** Of the titles with tags, those with the fewest. */
@@ -55,12 +53,10 @@ const MOST_WITH_TAGS = 6;
 const HACK = /\bhack\)/i;
 /** DVD5 and DVD9 are kinds of discs. */
 const DISC =
-  /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd(?!-?[59](?!\d))|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
+  /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd(?!-?[59](?!\d|of\d))|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
 const YEAR = /^((?:19|20)[\dx]{2})(?:-[\dx]{2}){0,2}$/;
 const VERSION =
   /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
-/** What may be a tag by itself. */
-const TAGS = [YEAR, VERSION, PRODUCT_CODE];
 const KANA = /[\u3041-\u3096\u30a1-\u30fa]/;
 /** `0123 - Title`, `x012 - Title` */
 const RELEASE = /^[x0]\d{3} - (?=\S)/i;
@@ -70,11 +66,7 @@ const TAG_WORDS = WORDS.anywhere.union(WORDS.brackets);
 const FINAL_WORDS = WORDS.anywhere.union(WORDS.scene);
 const SCENE_MARK = /^(?:multi?\d*|v\d[0-9a-z.]*|(?:dis[ck]|cd|dvd)\d{1,2})$/i;
 /** GoodTools writes the letters of several regions together: JUE, UEB. */
-const GOOD_CODES = /^(?:[JUEWABK]{2,4}|[14])$/;
-const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
-  1: ['Japan', 'South Korea'],
-  4: ['USA', 'Brazil'],
-};
+const GOOD_CODES = /^[JUEWABK]{2,4}$/;
 /** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
 const SERIAL = serialPattern('4', '2');
 /** A name that is nothing but a serial or an id, perhaps with the number of a disc or an unread part of it. */
@@ -82,8 +74,10 @@ const ONLY_CODE = new RegExp(
   String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?$`,
 );
 const LETTERS_AT_END = /\.(?=\d*[A-Za-z])[A-Za-z0-9]{1,5}$/;
-const SERIAL_IN_FRONT = new RegExp(String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*`);
-const SERIAL_WITHIN = new RegExp(String.raw`\s*[[(]${SERIAL}[\])]|[\s_]+${SERIAL}(?=[\s_]|$)`);
+/** In front, in brackets, or between spaces. */
+const WITH_SERIAL = new RegExp(
+  String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*|\s*[[(]${SERIAL}[\])]|[\s_]+${SERIAL}(?=[\s_]|$)`,
+);
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
@@ -131,9 +125,6 @@ function dropEnds(text: string, found: PartialReading): string {
   // The caller drops the next end.
   if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)
     return cut(rest, EXTENSION);
-  rest = cut(rest, TITLE_ID);
-  // A few titles are names of packages themselves.
-  if (PACKAGE.test(rest) || WHDLOAD.test(rest)) found.withTags.push(rest);
   const serial = serialIn(rest);
   if (serial !== undefined) {
     found.serial ??= serial.value;
@@ -153,13 +144,10 @@ function serialIn(name: string): { value: string; rest: string } | undefined {
   const [, publisher, number, end, title = ''] = PACKAGE.exec(name) ?? [];
   if (title !== '')
     return { value: `${publisher}-${number}${end}`, rest: title.replace(/0+$/, '') };
-  for (const pattern of [SERIAL_IN_FRONT, SERIAL_WITHIN]) {
-    const found = pattern.exec(name);
-    if (found === null) continue;
-    const [letters, digits, last] = found.slice(1).filter((part) => part !== undefined);
-    return { value: `${letters}-${digits}${last}`, rest: name.replace(pattern, '').trim() };
-  }
-  return undefined;
+  const found = WITH_SERIAL.exec(name);
+  if (found === null) return undefined;
+  const [letters, digits, last] = found.slice(1).filter((part) => part !== undefined);
+  return { value: `${letters}-${digits}${last}`, rest: name.replace(WITH_SERIAL, '').trim() };
 }
 
 /** The text without what matches; the whole text if nothing would be left. */
@@ -228,14 +216,12 @@ function readTag(group: string, found: PartialReading): boolean {
   let isTag = isSquare || disc !== null || inside === '' || inside === '-';
   let isWhole = true;
   const read: string[] = [];
-  // "Title (1)" is a copy of "Title".
-  const isCopy = inside === '1' && found.withTags.length === 0;
   for (const part of inside.split(/\s*[,/&]\s*|\s+-\s+/)) {
-    const regions = isCopy || (isSquare && !SQUARE_REGION.test(part)) ? [] : regionsOfTag(part);
+    const regions = isSquare && !SQUARE_REGION.test(part) ? [] : regionsOfTag(part);
     read.push(...regions);
     // The first three digits of "199x" are not a year.
     found.year ??= Number(YEAR.exec(part)?.[1]) || null;
-    isWhole &&= regions.length > 0 || isLanguage(part) || TAGS.some((tag) => tag.test(part));
+    isWhole &&= regions.length > 0 || isLanguage(part) || YEAR.test(part) || VERSION.test(part);
     isTag ||= part.split(/[\s.]+/).some((word) => TAG_WORDS.has(word.toLowerCase()));
   }
   found.regions = new Set([...read, ...found.regions]);
@@ -249,9 +235,7 @@ function regionsOfTag(part: string): readonly string[] {
   const region = isLanguage ? undefined : regionOf(part);
   if (region !== undefined) return [region];
   if (/^[A-Z]{2}-[A-Z]{2}$/.test(part)) return part.split('-').flatMap(regionsOfTag);
-  return GOOD_CODES.test(part)
-    ? [...part].flatMap((code) => GOOD_NUMBERS[code] ?? regionOf(code) ?? [])
-    : [];
+  return GOOD_CODES.test(part) ? [...part].flatMap((code) => regionOf(code) ?? []) : [];
 }
 
 function isLanguage(part: string): boolean {
@@ -279,6 +263,23 @@ function titlesOf(text: string, isHack: boolean): string[] {
   return titles.size > 0 ? [...titles] : [text];
 }
 
+/** Whether a text is two titles of a game. */
+export function hasTwoTitles(text = ''): boolean {
+  return BETWEEN_TITLES.test(text);
+}
+
 function withoutBrackets(text: string): string {
   return text.replace(BRACKETS, ' ').replace(/\s+/g, ' ');
+}
+
+/** The last part of a name, in lower case, which may be an extension that no table has, and the rest. */
+export function splitExtension(name: string): { rest: string; extension: string } | undefined {
+  const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
+  const rest = name.slice(0, name.length - end.length).trim();
+  if (extension === '' || rest === '') return undefined;
+  if (NUMERAL.test(name) || INITIALS.test(name)) return undefined;
+  // In "Mega.Man.Kart" the dots are spaces.
+  const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
+  if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;
+  return { rest, extension: extension.toLowerCase() };
 }

@@ -8,6 +8,7 @@ import {
   through,
 } from '../../lib/columns/columns.ts';
 import type { ColumnFile } from '../../lib/columns/container.ts';
+import { lookupOf } from '../../lib/columns/numbers.ts';
 import { makePostings } from '../../lib/columns/postings.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from './forms.ts';
 import type { FormList, MatchIndex } from './open.ts';
@@ -121,7 +122,7 @@ function makeFormList() {
       return {
         start,
         key: order.map((entry) => all.key[entry]),
-        game: order.map((entry) => all.game[entry]),
+        game: lookupOf(order.map((entry) => all.game[entry])),
         letters: order.map((entry) => all.letters[entry]),
       };
     },

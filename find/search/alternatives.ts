@@ -1,6 +1,7 @@
 /**
- * Finds the alternatives for words of a query, alone or together with the words after them: what may stand for
- * them in a title. That is either one word, or two or three neighbouring words that the query writes as one.
+ * Makes the pattern of a variant of a query: for each of its words, the alternatives, alone or together with the
+ * words after it. That is what may stand for them in a title: either one word, or two or three neighbouring words
+ * that the query writes as one.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -10,7 +11,7 @@ import { isScriptWithoutSpaces } from '../text/words.ts';
 import type { VariantNumber } from './open.ts';
 import { LONGEST_ENDING, type SearchIndex } from './open.ts';
 import type { Phrase, PhraseAlternative, Phrases } from './phrases.ts';
-import { EMPTY, isEmpty, kept, type NumberSet } from './sets/number-set.ts';
+import { atMost, EMPTY, isEmpty, kept, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
 /** One alternative for neighbouring words of a query, which some variant matches. */
@@ -23,9 +24,9 @@ export interface Alternative extends PhraseAlternative {
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
   readonly allowsParts: boolean;
   /** The variants that match. */
-  readonly variants: NumberSet<VariantNumber>;
+  readonly found: NumberSet<VariantNumber>;
   /** Those of them that match without a prefix. */
-  readonly wholeVariants: NumberSet<VariantNumber>;
+  readonly foundWhole: NumberSet<VariantNumber>;
 }
 
 /** Where words are in a query. Beside other words, two digits are a year. */
@@ -48,20 +49,17 @@ const SPLIT_SIZE = 50;
 export class AlternativeFinder {
   private readonly index: SearchIndex;
   private readonly phrases: Phrases;
-  readonly variants: PostingSets<VariantNumber>;
+  readonly variantSets: PostingSets<VariantNumber>;
   private readonly splits = new LRUCache<string, readonly Alternative[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (alternatives) =>
-      alternatives.reduce(
-        (size, { variants }) => size + SPLIT_SIZE + lengthOf(variants),
-        SPLIT_SIZE,
-      ),
+      alternatives.reduce((size, { found }) => size + SPLIT_SIZE + lengthOf(found), SPLIT_SIZE),
   });
 
   constructor(index: SearchIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.variants = phrases.variants;
+    this.variantSets = phrases.variantSets;
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
@@ -96,7 +94,7 @@ export class AlternativeFinder {
       const among = this.phrases.candidates(phrase);
       const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
       if (isEmpty(found)) return [];
-      const sets = { variants: found, wholeVariants: found };
+      const sets = { found, foundWhole: found };
       return [{ queryWords: 1, phrase, prefixRanges: [], allowsParts: false, ...sets }];
     });
     this.splits.set(word, alternatives);
@@ -136,26 +134,24 @@ export class AlternativeFinder {
     prefixRanges: Alternative['prefixRanges'],
     parts: NumberSet<VariantNumber> = EMPTY,
   ): Alternative[] {
-    const { variants } = this;
-    const wholeVariants = variants.unite([this.withNumbers(numbers), parts]);
+    const { variantSets } = this;
+    const foundWhole = variantSets.unite([this.withNumbers(numbers), parts]);
     const alternative = {
       queryWords,
       phrase: [numbers],
       allowsParts: !isEmpty(parts),
-      wholeVariants,
+      foundWhole,
     };
     if (prefixRanges.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
       const others = numbers.filter((number) =>
         prefixRanges.every(([from, to]) => number < from || number >= to),
       );
-      const withPrefix = prefixRanges.map(([from, to]) => variants.ofTexts('words', from, to));
-      const all = variants.unite([...withPrefix, this.withNumbers(others), parts]);
-      return [{ ...alternative, prefixRanges, variants: all }];
+      const withPrefix = prefixRanges.map(([from, to]) => variantSets.ofTexts('words', from, to));
+      const found = variantSets.unite([...withPrefix, this.withNumbers(others), parts]);
+      return [{ ...alternative, prefixRanges, found }];
     }
-    return isEmpty(wholeVariants)
-      ? []
-      : [{ ...alternative, prefixRanges, variants: wholeVariants }];
+    return isEmpty(foundWhole) ? [] : [{ ...alternative, prefixRanges, found: foundWhole }];
   }
 
   /** The ranges of the words that begin with a word, or with an equal prefix. */
@@ -176,8 +172,8 @@ export class AlternativeFinder {
 
   private withNumbers(numbers: readonly number[]): NumberSet<VariantNumber> {
     if (numbers.length === 0) return EMPTY;
-    if (numbers.length === 1) return this.variants.ofTexts('words', numbers[0]);
-    return this.variants.ofLists(`numbers ${numbers}`, () =>
+    if (numbers.length === 1) return this.variantSets.ofTexts('words', numbers[0]);
+    return this.variantSets.ofLists(`numbers ${numbers}`, () =>
       numbers.map((number) => entriesAt(this.index.words, number)),
     );
   }
@@ -189,7 +185,87 @@ export class AlternativeFinder {
     if (characters.length < FEWEST_CHARACTERS_OF_PART) return EMPTY;
     // A part of a word is the prefix of an ending. Folding can make a word longer than any ending.
     const part = characters.slice(0, LONGEST_ENDING).join('');
-    return this.variants.ofTexts('endings', ...findPrefix(this.index.endings, part));
+    return this.variantSets.ofTexts('endings', ...findPrefix(this.index.endings, part));
+  }
+}
+
+/** For each word of a query, by position, the alternatives for it and the words after it. */
+export type Pattern = readonly (readonly Alternative[])[];
+
+/** The numbers of the near spellings of a word. @param among if given, only those in these variants matter */
+export type FindNear = (word: string, among?: NumberSet<VariantNumber>) => readonly number[];
+
+/** At most this many neighbouring words count as one. */
+const MOST_JOINED = 3;
+
+/** Makes the patterns of one query, whose variants have most words in common. */
+export class PatternMaker {
+  private readonly alternatives: AlternativeFinder;
+  private readonly known = new Map<string, readonly Alternative[]>();
+
+  constructor(alternatives: AlternativeFinder) {
+    this.alternatives = alternatives;
+  }
+
+  /**
+   * @param findNear undefined if only the words themselves count
+   * @returns undefined if no variant can match
+   */
+  make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
+    const { variantSets } = this.alternatives;
+    const last = words.length - 1;
+    const isAlone = last === 0;
+    const pattern: Alternative[][] = words.map(() => []);
+    // Words that can match together with their neighbours need no alternative of their own.
+    const isJoined = words.map(() => false);
+    for (let at = 0; at < words.length; at++) {
+      for (let end = at + 2; end <= Math.min(at + MOST_JOINED, words.length); end++) {
+        const parts = words.slice(at, end);
+        const position = { isAlone, isLast: end > last };
+        const joined = this.once(parts, position, () =>
+          this.alternatives.ofJoined(parts, position),
+        );
+        pattern[at].push(...joined);
+        if (joined.length > 0) isJoined.fill(true, at, end);
+      }
+    }
+    const positionOf = (at: number): WordPosition => ({ isAlone, isLast: at === last });
+    const exact = words.map((word, at) =>
+      this.once([word], positionOf(at), () => this.alternatives.ofWord(word, positionOf(at))),
+    );
+    const sizes = exact.map(([alternative]) =>
+      alternative === undefined ? 0 : atMost(alternative.found),
+    );
+    // Splits and near spellings take long to find, so those of rare words come first: no more are searched
+    // once no variant can match. That is tested only with near spellings; otherwise it takes longer.
+    let among: NumberSet<VariantNumber> | undefined;
+    for (const at of [...words.keys()].sort((a, b) => sizes[a] - sizes[b])) {
+      const word = words[at];
+      const spellings = findNear?.(word, among) ?? [];
+      const single =
+        spellings.length === 0
+          ? exact[at]
+          : this.alternatives.ofWord(word, positionOf(at), spellings);
+      pattern[at].push(...this.alternatives.ofSplit(word), ...single);
+      if (isJoined[at]) continue;
+      if (pattern[at].length === 0) return undefined;
+      if (findNear === undefined) continue;
+      const found = variantSets.unite(pattern[at].map((alternative) => alternative.found));
+      among = among === undefined ? found : variantSets.intersect([among, found]);
+      if (isEmpty(among)) return undefined;
+    }
+    return pattern;
+  }
+
+  private once(
+    words: readonly string[],
+    { isAlone, isLast }: WordPosition,
+    find: () => readonly Alternative[],
+  ): readonly Alternative[] {
+    const key = `${isAlone} ${isLast} ${words.join(' ')}`;
+    const alternatives = this.known.get(key) ?? find();
+    this.known.set(key, alternatives);
+    return alternatives;
   }
 }
 

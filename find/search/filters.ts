@@ -25,7 +25,7 @@ export class Filters {
   private readonly index: SearchIndex;
   private readonly catalogue: SearchedGames;
   private readonly platformNames: PlatformNames;
-  private readonly ranks: PostingSets<Rank>;
+  private readonly rankSets: PostingSets<Rank>;
   private readonly byYear: RankOrder;
   /** The values of lists that are searched by part, made by the first query that does so. */
   private readonly texts = new Map<FilterList, readonly string[]>();
@@ -35,14 +35,14 @@ export class Filters {
     index: SearchIndex,
     catalogue: SearchedGames,
     platformNames: PlatformNames,
-    ranks: PostingSets<Rank>,
+    rankSets: PostingSets<Rank>,
     byYear: RankOrder,
   ) {
     this.all = everyNumber(index.games);
     this.index = index;
     this.catalogue = catalogue;
     this.platformNames = platformNames;
-    this.ranks = ranks;
+    this.rankSets = rankSets;
     this.byYear = byYear;
   }
 
@@ -72,7 +72,7 @@ export class Filters {
       const { firstGame, games: count } = this.catalogue.platforms[number];
       return this.catalogue.games.rank.subarray(firstGame, firstGame + count);
     });
-    return lists.length === 1 ? { list: lists[0] } : this.ranks.union(lists);
+    return lists.length === 1 ? { list: lists[0] } : this.rankSets.union(lists);
   }
 
   /** The games with a value that a text means. */
@@ -80,7 +80,7 @@ export class Filters {
     const { list, finds } = filterRow(name);
     if (finds === 'part') return this.withPart(list, text);
     const found = findValues(this.index, name, text);
-    return this.ranks.unite(found.map((at) => this.ranks.ofTexts(list, at)));
+    return this.rankSets.unite(found.map((at) => this.rankSets.ofTexts(list, at)));
   }
 
   private withYear([from, to]: Years): NumberSet<Rank> {
@@ -92,18 +92,18 @@ export class Filters {
     const startOf = (year: number) =>
       firstIndex(0, ranks.length, (at) => yearOfRank[ranks[at]] >= year);
     const list = ranks.subarray(startOf(first), startOf(end));
-    return end - first === 1 ? { list } : this.ranks.ofLists(`year ${from} ${to}`, () => [list]);
+    return end - first === 1 ? { list } : this.rankSets.ofLists(`year ${from} ${to}`, () => [list]);
   }
 
   private withFront(isWanted: boolean): NumberSet<Rank> {
-    const fronts = this.ranks.unite(FRONT_TYPES.map((type) => this.withValue('type', type)));
-    return isWanted ? fronts : this.ranks.subtract(this.all, this.ranks.toBits(fronts).bits);
+    const fronts = this.rankSets.unite(FRONT_TYPES.map((type) => this.withValue('type', type)));
+    return isWanted ? fronts : this.rankSets.subtract(this.all, this.rankSets.toBits(fronts).bits);
   }
 
   private withPart(list: FilterList, part: string): NumberSet<Rank> {
     const values = this.index[list];
     const folded = foldCase(part);
-    return this.ranks.ofLists(`${list} ${folded}`, () =>
+    return this.rankSets.ofLists(`${list} ${folded}`, () =>
       this.textsOf(list).flatMap((text, at) =>
         text.includes(folded) ? [entriesAt(values, at)] : [],
       ),

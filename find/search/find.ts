@@ -1,8 +1,7 @@
 /**
- * The search engine. For a query it finds the ranks of one page and the total, without reading a record
- * and without sorting. `title-matches.ts` finds the games by their titles, the filters narrow them, and
- * the page is read from one of the orders that exist before the query. The work is bounded by the number
- * of games and the limit on words.
+ * The search engine. For a query it finds the ranks of one page and the total, without reading a record.
+ * `title-matches.ts` finds the games by their titles, the filters narrow them, and the page is read from one of the
+ * orders that exist before the query. Only parts of a tier are merged by sorting, as far as the page.
  *
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles.
@@ -16,8 +15,8 @@ import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step } from './query.ts';
 import { addTo, cardinality, type NumberSet, slice } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
-import { QueryMemory } from './sets/query-memory.ts';
 import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
+import { QueryMemory } from './sets/set-algebra.ts';
 import { type Tier, type TitleMatch, TitleMatcher } from './title-matches.ts';
 
 interface Hits {
@@ -42,7 +41,7 @@ interface FoundPart {
 
 export class Search {
   private readonly orders: RankOrders;
-  private readonly ranks: PostingSets<Rank>;
+  private readonly rankSets: PostingSets<Rank>;
   private readonly filters: Filters;
   private readonly titles: TitleMatcher;
   private readonly countFacet: CountFacet;
@@ -55,30 +54,30 @@ export class Search {
     platformNames: PlatformNames,
   ) {
     this.orders = prepared.orders;
-    this.ranks = new PostingSets<Rank>(index, index.games, new QueryMemory());
+    this.rankSets = new PostingSets<Rank>(index, index.games, new QueryMemory());
     this.filters = new Filters(
       index,
       catalogue,
       platformNames,
-      this.ranks,
+      this.rankSets,
       prepared.orders.year_asc,
     );
-    this.titles = new TitleMatcher(index, prepared, platformNames, this.ranks, (numbers) =>
+    this.titles = new TitleMatcher(index, prepared, platformNames, this.rankSets, (numbers) =>
       this.filters.onPlatforms(numbers),
     );
-    this.countFacet = makeFacetCounter(index, catalogue, this.ranks);
+    this.countFacet = makeFacetCounter(index, catalogue, this.rankSets);
   }
 
   /** Finds at most `count` hits, after skipping the first `start`. */
   find(query: Query, start: number, count: number): Hits {
-    this.ranks.memory.startQuery();
+    this.rankSets.memory.startQuery();
     const match = this.matchOf(query);
     if (query.variants !== undefined && match === undefined) return NO_HITS;
     const found = this.hitsOf(query, match, match && 'platform');
-    const total = found === this.filters.all ? this.ranks.below : cardinality(found);
+    const total = found === this.filters.all ? this.rankSets.below : cardinality(found);
     const most = Math.min(count, total - start);
     const page = most > 0 ? this.pageOf(query.sort, match, found, total, start, most) : [];
-    return { total, step: match?.step, ranks: page as Rank[] };
+    return { total, step: match?.step, ranks: page };
   }
 
   /**
@@ -86,7 +85,7 @@ export class Search {
    * platform counts 0 if its games would be found only by a later step than those of others.
    */
   countFacets(query: Query, names: readonly FacetName[]): Facets {
-    this.ranks.memory.startQuery();
+    this.rankSets.memory.startQuery();
     const match = this.matchOf(query);
     const counted = names.map((name) => {
       const isAny = name === 'platform' && query.platform !== undefined;
@@ -110,7 +109,7 @@ export class Search {
   private hitsOf(query: Query, match: TitleMatch | undefined, except?: FacetName): NumberSet<Rank> {
     const filters = this.filters.of(query, except);
     const required = match === undefined ? filters : [match.ranks, ...filters];
-    return required.length === 0 ? this.filters.all : this.ranks.intersect(required);
+    return required.length === 0 ? this.filters.all : this.rankSets.intersect(required);
   }
 
   private pageOf(
@@ -120,15 +119,15 @@ export class Search {
     total: number,
     start: number,
     count: number,
-  ): number[] {
+  ): Rank[] {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
     const tiers = sort === 'relevance' ? match?.tiers : undefined;
     if (tiers !== undefined) return this.pageOfTiers(tiers, found, start, count);
     const order = this.orders[sort];
     // A scan of all games takes milliseconds.
-    if (total === this.ranks.below) return [...order.ranks.subarray(start, start + count)];
-    return pageInOrder(order, this.ranks, found, start, count);
+    if (total === this.rankSets.below) return slice<Rank>({ list: order.ranks }, start, count);
+    return pageInOrder(order, this.rankSets, found, start, count);
   }
 
   /** A page of the games that are found, one tier after another. */
@@ -137,14 +136,14 @@ export class Search {
     found: NumberSet<Rank>,
     start: number,
     count: number,
-  ): number[] {
-    const { ranks } = this;
-    const page: number[] = [];
+  ): Rank[] {
+    const { rankSets } = this;
+    const page: Rank[] = [];
     let before = 0;
-    const seen = ranks.emptyBits();
+    const seen = rankSets.emptyBits();
     for (const tier of tiers) {
       const parts = tier.map(({ matched, ranks: all }) => {
-        const part = ranks.subtract(ranks.intersect([all, found]), seen);
+        const part = rankSets.subtract(rankSets.intersect([all, found]), seen);
         addTo(seen, part);
         return { matched, part, size: cardinality(part) };
       });
@@ -159,10 +158,11 @@ export class Search {
   }
 
   /** A page of a tier: fewer additional words, then more covers, then title order. */
-  private pageOfTier(all: readonly FoundPart[], start: number, count: number): number[] {
-    const { ranks, orders } = this;
+  private pageOfTier(all: readonly FoundPart[], start: number, count: number): Rank[] {
+    const { rankSets, orders } = this;
     const parts = all.filter(({ size }) => size > 0);
-    if (parts.length === 1) return pageInOrder(orders.inTier, ranks, parts[0].part, start, count);
+    if (parts.length === 1)
+      return pageInOrder(orders.inTier, rankSets, parts[0].part, start, count);
     // Parts are merged as numbers that contain the order. Nearly all of a tier is one part, and those of it
     // that come before the page even without the others need not be found.
     const { ranks: byCovers, positions } = orders.relevance;
@@ -172,14 +172,14 @@ export class Search {
     const keys = parts.flatMap(({ matched, part, size }) => {
       const skipped = part === largest.part ? before : 0;
       const most = Math.min(size, start + count) - skipped;
-      return pageInOrder(orders.inTier, ranks, part, skipped, most).map((rank) => {
+      return pageInOrder(orders.inTier, rankSets, part, skipped, most).map((rank) => {
         const additional = this.titles.lengthOf(rank) + parts[0].matched - matched;
-        return additional * ranks.below + positions[rank];
+        return additional * rankSets.below + positions[rank];
       });
     });
     const page = Float64Array.from(keys)
       .sort()
       .subarray(start - before, start - before + count);
-    return Array.from(page, (key) => byCovers[key % ranks.below]);
+    return Array.from(page, (key) => byCovers[key % rankSets.below]);
   }
 }

@@ -5,9 +5,8 @@
  */
 
 import { firstIndex } from '../../lib/columns/arrays.ts';
-import { isSingle } from './alternatives.ts';
+import { isSingle, type Pattern } from './alternatives.ts';
 import type { VariantNumber, WordIndex } from './open.ts';
-import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
 import { isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
@@ -18,25 +17,25 @@ type Range = readonly [from: number, to: number];
 export class PatternMatcher {
   private readonly index: WordIndex;
   private readonly phrases: Phrases;
-  private readonly variants: PostingSets<VariantNumber>;
+  private readonly variantSets: PostingSets<VariantNumber>;
   private readonly ofSlugs: Uint32Array;
 
   constructor(index: WordIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.variants = phrases.variants;
+    this.variantSets = phrases.variantSets;
     // A copy, since each query uses the memory of the one before again.
-    this.ofSlugs = this.variants.toBits({ list: index.slugVariants }).bits.slice();
+    this.ofSlugs = this.variantSets.toBits({ list: index.slugVariants }).bits.slice();
   }
 
   /** The variants that match a pattern. */
   find(pattern: Pattern): NumberSet<VariantNumber> {
-    return this.findVariants(pattern, 'variants', []);
+    return this.findVariants(pattern, 'found', []);
   }
 
   /** Those of them that match without a prefix. @param found the result of `find` */
   findWhole(pattern: Pattern, found: NumberSet<VariantNumber>): NumberSet<VariantNumber> {
-    return this.findVariants(pattern, 'wholeVariants', [found]);
+    return this.findVariants(pattern, 'foundWhole', [found]);
   }
 
   /** The same variants by how many of their words match, the most first. A variant can be in several sets. */
@@ -46,7 +45,7 @@ export class PatternMatcher {
   ): (readonly [matched: number, NumberSet<VariantNumber>])[] {
     if (pattern.every((alternatives) => alternatives.every(isSingle)))
       return [[pattern.length, found]];
-    return this.findByMatched(pattern, 'variants', []).sort(([a], [b]) => b - a);
+    return this.findByMatched(pattern, 'found', []).sort(([a], [b]) => b - a);
   }
 
   /**
@@ -64,7 +63,8 @@ export class PatternMatcher {
     pattern: Pattern,
     found: NumberSet<VariantNumber>,
   ): Generator<NumberSet<VariantNumber>, void> {
-    const ofTitles = (set: NumberSet<VariantNumber>) => this.variants.subtract(set, this.ofSlugs);
+    const ofTitles = (set: NumberSet<VariantNumber>) =>
+      this.variantSets.subtract(set, this.ofSlugs);
     for (const set of this.findFirstTiers(pattern)) yield ofTitles(set);
     const whole = this.findWhole(pattern, found);
     const wholeOfTitles = ofTitles(whole);
@@ -84,40 +84,40 @@ export class PatternMatcher {
    */
   private findVariants(
     pattern: Pattern,
-    variantsOf: 'variants' | 'wholeVariants',
+    which: 'found' | 'foundWhole',
     within: readonly NumberSet<VariantNumber>[],
   ): NumberSet<VariantNumber> {
-    const all = this.findByMatched(pattern, variantsOf, within, () => 0);
-    return this.variants.unite(all.map(([, set]) => set));
+    const all = this.findByMatched(pattern, which, within, () => 0);
+    return this.variantSets.unite(all.map(([, set]) => set));
   }
 
   /** @param keyOf what the sets are kept apart by */
   private findByMatched(
     pattern: Pattern,
-    variantsOf: 'variants' | 'wholeVariants',
+    which: 'found' | 'foundWhole',
     within: readonly NumberSet<VariantNumber>[],
     keyOf = (matched: number) => matched,
   ): (readonly [key: number, NumberSet<VariantNumber>])[] {
-    const { variants } = this;
+    const { variantSets } = this;
     // For each position, the variants that match the words before it, with at least one such alternative.
     const reached: Map<number, NumberSet<VariantNumber>[]>[] = Array.from(
       { length: pattern.length + 1 },
       () => new Map(),
     );
     const add = (at: number, matched: number, sets: readonly NumberSet<VariantNumber>[]) => {
-      const found = variants.intersect(sets);
+      const found = variantSets.intersect(sets);
       if (isEmpty(found)) return;
       const key = keyOf(matched);
       reached[at].set(key, [...(reached[at].get(key) ?? []), found]);
     };
     const reachedAt = (at: number) =>
-      Array.from(reached[at], ([key, sets]) => [key, variants.unite(sets)] as const);
+      Array.from(reached[at], ([key, sets]) => [key, variantSets.unite(sets)] as const);
     // The sets of the words before a position, each matched by itself; undefined if one cannot be.
     let singles: NumberSet<VariantNumber>[] | undefined = [...within];
     for (const [at, alternatives] of pattern.entries()) {
       const before = reachedAt(at);
       for (const alternative of alternatives) {
-        const { queryWords, phrase, [variantsOf]: ofAlternative } = alternative;
+        const { queryWords, phrase, [which]: ofAlternative } = alternative;
         for (const [matched, set] of before)
           add(at + queryWords, matched + phrase.length, [ofAlternative, set]);
         if (!isSingle(alternative) && singles !== undefined) {
@@ -125,7 +125,7 @@ export class PatternMatcher {
         }
       }
       const single = alternatives.find(isSingle);
-      singles = single && singles && [...singles, single[variantsOf]];
+      singles = single && singles && [...singles, single[which]];
     }
     if (singles !== undefined) add(pattern.length, pattern.length, singles);
     return reachedAt(pattern.length);
@@ -166,7 +166,7 @@ export class PatternMatcher {
       }
     };
 
-    matchRest([0, this.variants.below], 0, 0);
+    matchRest([0, this.variantSets.below], 0, 0);
     return [this.variantsIn(equal), this.variantsIn(starting), this.variantsIn(withPrefix)];
   }
 
@@ -194,7 +194,7 @@ export class PatternMatcher {
 
   private variantsIn(ranges: readonly Range[]): NumberSet<VariantNumber> {
     const { variantsByWords } = this.index;
-    return this.variants.union(ranges.map(([from, to]) => variantsByWords.subarray(from, to)));
+    return this.variantSets.union(ranges.map(([from, to]) => variantsByWords.subarray(from, to)));
   }
 
   /**
@@ -203,7 +203,7 @@ export class PatternMatcher {
    */
   private withPhrase(pattern: Pattern, whole: NumberSet<VariantNumber>): NumberSet<VariantNumber> {
     if (pattern.length === 1 && pattern[0].every(({ allowsParts }) => !allowsParts)) return whole;
-    const among = this.variants.intersect([whole, ...this.withRepeated(pattern)]);
+    const among = this.variantSets.intersect([whole, ...this.withRepeated(pattern)]);
     return this.phrases.find(pattern, among);
   }
 
@@ -219,9 +219,9 @@ export class PatternMatcher {
     const others = pattern.flat().filter((alternative) => !isSingle(alternative));
     return repeated.map((numbers) => {
       const twice = this.phrases.candidates([numbers, numbers]);
-      return this.variants.unite([
+      return this.variantSets.unite([
         twice,
-        ...others.map((alternative) => alternative.wholeVariants),
+        ...others.map((alternative) => alternative.foundWhole),
       ]);
     });
   }

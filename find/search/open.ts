@@ -102,15 +102,15 @@ export function openSearch(files: SearchFiles, games: number): SearchIndex {
 /** @throws Error that names what is damaged */
 export function openWords({ column }: ColumnFile, games: number): WordIndex {
   const rankOfFurther = column('rankOfFurther', 'u32');
-  const variants = games + rankOfFurther.length;
-  const start = column('variants.start', 'u32', variants + 1);
+  const count = games + rankOfFurther.length;
+  const start = column('variants.start', 'u32', count + 1);
   return {
     words: openPostings(column, 'words'),
     endings: openPostings(column, 'endings'),
-    variants: { words: column('variants.words', 'u32', start[variants]), start },
+    variants: { words: column('variants.words', 'u32', start[count]), start },
     rankOfFurther,
     slugVariants: column('slugVariants', 'u32'),
-    variantsByWords: column('variantsByWords', 'u32', variants),
+    variantsByWords: column('variantsByWords', 'u32', count),
   };
 }
 

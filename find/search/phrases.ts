@@ -58,17 +58,17 @@ export class Phrases {
   private readonly words: Uint32Array;
   private readonly start: Uint32Array;
   private readonly pairs: WordPairs;
-  readonly variants: PostingSets<VariantNumber>;
+  readonly variantSets: PostingSets<VariantNumber>;
 
   constructor(
     { words, start }: VariantWords,
     pairs: WordPairs,
-    variants: PostingSets<VariantNumber>,
+    variantSets: PostingSets<VariantNumber>,
   ) {
     this.words = words;
     this.start = start;
     this.pairs = pairs;
-    this.variants = variants;
+    this.variantSets = variantSets;
   }
 
   /** False if no word of `first` is directly followed by a word of `second` in any variant. */
@@ -86,19 +86,19 @@ export class Phrases {
    * the same word, some word follows itself in them.
    */
   candidates(phrase: Phrase): NumberSet<VariantNumber> {
-    const { variants } = this;
+    const { variantSets } = this;
     const withBoth = (left: number, right: number) => {
       const other =
-        left === right ? { list: this.pairs.doubled } : variants.ofTexts('words', right);
-      return variants.intersect([variants.ofTexts('words', left), other]);
+        left === right ? { list: this.pairs.doubled } : variantSets.ofTexts('words', right);
+      return variantSets.intersect([variantSets.ofTexts('words', left), other]);
     };
     const ofPairs = phrase.slice(1).map((second, at) => {
       const found = phrase[at].flatMap((left) =>
         second.filter((right) => this.mayBePair(left, right)).map((right) => withBoth(left, right)),
       );
-      return variants.unite(found);
+      return variantSets.unite(found);
     });
-    return variants.intersect(ofPairs);
+    return variantSets.intersect(ofPairs);
   }
 
   /**
@@ -132,7 +132,7 @@ export class Phrases {
       return matched[pattern.length] !== 0;
     }
 
-    return this.variants.filter(among, (variant) => {
+    return this.variantSets.filter(among, (variant) => {
       const end = start[variant + 1];
       for (let from = start[variant]; from < end; from++) {
         if (isOneOf(firsts, words[from]) && matchesFrom(from, end)) return true;

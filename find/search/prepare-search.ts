@@ -13,8 +13,8 @@ import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 interface PreparedWords {
   readonly spellingIndex: SpellingIndex;
   readonly pairs: WordPairs;
-  /** The variants that do not join the initials of a title, ascending. */
-  readonly initials: Uint32Array;
+  /** The variants in which the initials of a title are words of their own; ascending. */
+  readonly spelledOut: Uint32Array;
 }
 
 export interface PreparedSearch extends PreparedWords {
@@ -37,11 +37,11 @@ function prepareWords(index: SearchIndex): PreparedWords {
   return {
     spellingIndex: makeSpellingIndex(index.words),
     pairs: makeWordPairs(index.variants),
-    initials: findInitials(index),
+    spelledOut: findSpelledOut(index),
   };
 }
 
-function findInitials({ games, words, variants, rankOfFurther }: SearchIndex): Uint32Array {
+function findSpelledOut({ games, words, variants, rankOfFurther }: SearchIndex): Uint32Array {
   const { words: numbers, start } = variants;
   const lengthOf = (variant: number) => start[variant + 1] - start[variant];
   const lettersOf = (variant: number) =>
@@ -57,7 +57,7 @@ function findInitials({ games, words, variants, rankOfFurther }: SearchIndex): U
     if (words.text[first] !== words.text[firstOfRank]) continue;
     if (lettersOf(variant) === lettersOf(rank)) found.push(variant);
   }
-  const initials = sharedZeros(Uint32Array, found.length);
-  initials.set(found);
-  return initials;
+  const spelledOut = sharedZeros(Uint32Array, found.length);
+  spelledOut.set(found);
+  return spelledOut;
 }

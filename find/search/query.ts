@@ -17,8 +17,8 @@ export type Step = 'exact' | 'near' | 'platform' | 'partial';
 /** With the text of each filter by a value. */
 export interface Query extends Readonly<Record<ValueFilter, string | undefined>> {
   /**
-   * The variants of the text, from `queryVariantsOf`, Undefined without a
-   * text: every title matches. A text without a word has no variant: no title matches.
+   * The variants of the text, from `queryVariantsOf`. Undefined without a text: every title matches. A text without
+   * a word has no variant: no title matches.
    */
   readonly variants: readonly (readonly string[])[] | undefined;
   /** Slugs. */

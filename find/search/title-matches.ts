@@ -10,11 +10,10 @@ import { remember } from '../../lib/program/remember.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { isNumeral } from '../text/equal-words.ts';
 import { nearSpellingDistance } from '../text/words.ts';
-import { AlternativeFinder } from './alternatives.ts';
+import { AlternativeFinder, type FindNear, type Pattern, PatternMaker } from './alternatives.ts';
 import { PatternMatcher } from './match-pattern.ts';
 import { type AmongWords, nearSpellings } from './near-spellings.ts';
 import type { SearchIndex, VariantNumber } from './open.ts';
-import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
@@ -60,6 +59,15 @@ interface Attempt {
   readonly ranks: NumberSet<Rank>;
 }
 
+/** Finds what matches some words, with spaces between them; undefined if nothing can. */
+type TryText = (text: string) => Attempt | undefined;
+/** @param within limits the games; without it, to those of the query */
+type TryWords = (
+  words: readonly string[],
+  within?: readonly NumberSet<Rank>[],
+  tryText?: TryText,
+) => Attempt[];
+
 /** Near spellings must be this many times as frequent as the prefix, each by itself and in the games of a query. */
 const FAR_MORE = 10;
 /** What people write before a platform. */
@@ -68,43 +76,49 @@ const BEFORE_PLATFORM = new Set(['on', 'for']);
 /** The tiers of titles that equal a query or begin with it. */
 const TIERS_OF_BEGINNING = 3;
 
+/**
+ * So many near spellings count for all words of a query together: the words after them have none. Of 63,000 words in
+ * 148,454 titles, no word is near more than 50.
+ */
+const MOST_SPELLINGS = 1_000;
+
 /** In so few variants, the near spellings of a word are found faster than in all. */
 const FEW_VARIANTS = 300;
 
 export class TitleMatcher {
   private readonly index: SearchIndex;
   private readonly prepared: PreparedSearch;
-  private readonly ranks: PostingSets<Rank>;
-  private readonly variants: PostingSets<VariantNumber>;
+  private readonly rankSets: PostingSets<Rank>;
+  private readonly variantSets: PostingSets<VariantNumber>;
   private readonly alternatives: AlternativeFinder;
   private readonly matcher: PatternMatcher;
-  /** The variants that do not join the initials of a title, as a list and as bits. */
-  private readonly initials: NumberSet<VariantNumber>;
-  private readonly initialBits: Uint32Array;
+  /** The variants in which initials of a title are words of their own, as a list and as bits. */
+  private readonly spelledOut: NumberSet<VariantNumber>;
+  private readonly spelledOutBits: Uint32Array;
   private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
 
   /**
-   * @param ranks the sets of the ranks
+   * @param rankSets the sets of the ranks
    * @param onPlatforms returns the ranks of the games of some platforms
    */
   constructor(
     index: SearchIndex,
     prepared: PreparedSearch,
     platformNames: PlatformNames,
-    ranks: PostingSets<Rank>,
+    rankSets: PostingSets<Rank>,
     onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>,
   ) {
     this.index = index;
     this.prepared = prepared;
-    this.ranks = ranks;
-    this.variants = new PostingSets(index, index.variantsByWords.length, ranks.memory);
-    const phrases = new Phrases(index.variants, prepared.pairs, this.variants);
+    this.rankSets = rankSets;
+    this.variantSets = new PostingSets(index, index.variantsByWords.length, rankSets.memory);
+    const phrases = new Phrases(index.variants, prepared.pairs, this.variantSets);
     this.alternatives = new AlternativeFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
-    this.initials = { list: prepared.initials };
+    this.spelledOut = { list: prepared.spelledOut };
     // A copy, since each query uses the memory of the one before again.
-    this.initialBits = this.variants.toBits(this.initials).bits.slice();
+    this.spelledOutBits = this.variantSets.toBits(this.spelledOut).bits.slice();
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -116,43 +130,56 @@ export class TitleMatcher {
   match(variants: Variants, onPlatform?: NumberSet<Rank>): TitleMatch | undefined {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const patterns = new PatternMaker(this.alternatives);
-    const findAllNear = remember((word: string) => this.findNear(word));
-    const findNear: FindNear = (word, _isLast, among) =>
+    let left = MOST_SPELLINGS;
+    const findSome = (word: string, among?: AmongWords) => {
+      const found = left === 0 ? [] : this.findNear(word, among).slice(0, left);
+      left -= found.length;
+      return found;
+    };
+    const findAllNear = remember((word: string) => findSome(word));
+    const findNear: FindNear = (word, among) =>
       among?.list !== undefined && among.list.length <= FEW_VARIANTS
-        ? this.findNear(word, { numbers: this.wordsIn(among.list) })
+        ? findSome(word, { numbers: this.wordsIn(among.list) })
         : findAllNear(word);
 
-    const attempt = (
-      words: readonly string[],
-      near?: FindNear,
-      within: readonly NumberSet<Rank>[] = limits,
-    ): Attempt[] => {
-      const pattern = patterns.make(words, near);
-      if (pattern === undefined) return [];
-      const found = this.matcher.find(pattern);
-      const ranks = this.ranks.intersect([this.ranksOf(found), ...within]);
-      return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
+    // Several steps try the same words.
+    const makeTry = (near?: FindNear) =>
+      remember((text: string): Attempt | undefined => {
+        const words = text.split(' ');
+        const pattern = patterns.make(words, near);
+        if (pattern === undefined) return undefined;
+        const found = this.matcher.find(pattern);
+        return { words, pattern, found, ranks: this.ranksOf(found) };
+      });
+    const tryExact = makeTry();
+    const tryNear = makeTry(findNear);
+
+    const attempt: TryWords = (words, within = limits, tryText = tryExact) => {
+      const tried = tryText(words.join(' '));
+      if (tried === undefined) return [];
+      const ranks = this.rankSets.intersect([tried.ranks, ...within]);
+      return isEmpty(ranks) ? [] : [{ ...tried, ranks }];
     };
 
-    const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
+    const matchPlatforms = (tryText: TryText): TitleMatch | undefined => {
       for (const { platforms, rest } of variants.flatMap(this.platformNames.runsIn)) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
-          const ranks = this.ranks.intersect(within);
+          const ranks = this.rankSets.intersect(within);
           if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
           continue;
         }
-        const match = this.matchOf('platform', attempt(rest, near, within));
+        const match = this.matchOf('platform', attempt(rest, within, tryText));
         if (match !== undefined) return match;
       }
       return undefined;
     };
 
-    const attemptAll = (all: Variants, near?: FindNear) =>
-      all.flatMap((words) => attempt(words, near));
+    const attemptAll = (all: Variants, tryText?: TryText) =>
+      all.flatMap((words) => attempt(words, limits, tryText));
     const exact = attemptAll(variants);
     const beside = this.findNearBesidePrefixes(exact, limits);
-    const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
+    const both = beside && this.matchOf('near', exact, attemptAll(variants, makeTry(beside)));
     if (both) {
       const ofExact = cardinality(this.uniteRanks(exact));
       if (cardinality(both.ranks) - ofExact >= FAR_MORE * ofExact) return both;
@@ -160,9 +187,9 @@ export class TitleMatcher {
     return (
       this.matchPlatformAtEnds(variants, exact, limits, attempt) ??
       this.matchOf('exact', exact) ??
-      this.matchOf('near', attemptAll(variants, findNear)) ??
-      matchPlatforms() ??
-      matchPlatforms(findNear) ??
+      this.matchOf('near', attemptAll(variants, tryNear)) ??
+      matchPlatforms(tryExact) ??
+      matchPlatforms(tryNear) ??
       this.matchOf('partial', attemptAll(variants.flatMap(withoutOne)))
     );
   }
@@ -176,28 +203,24 @@ export class TitleMatcher {
     variants: Variants,
     exact: readonly Attempt[],
     limits: readonly NumberSet<Rank>[],
-    attempt: (
-      words: readonly string[],
-      near: undefined,
-      within: readonly NumberSet<Rank>[],
-    ) => Attempt[],
+    attempt: TryWords,
   ): TitleMatch | undefined {
     const several = variants.filter(({ length }) => length > 1);
     for (const { platforms, rest, isAtEnd } of several.flatMap(this.platformNames.runsIn)) {
       if (!isAtEnd || rest.length === 0) continue;
       const isBefore = rest.length > 1 && BEFORE_PLATFORM.has(rest[rest.length - 1]);
-      const within = this.ranks.intersect([this.onPlatforms(platforms), ...limits]);
-      const found = attempt(isBefore ? rest.slice(0, -1) : rest, undefined, [within]);
+      const within = this.rankSets.intersect([this.onPlatforms(platforms), ...limits]);
+      const found = attempt(isBefore ? rest.slice(0, -1) : rest, [within]);
       const tiers = this.tiersOf(found)
         .take(TIERS_OF_BEGINNING)
         .map((tier) =>
-          tier.map((part) => ({ ...part, ranks: this.ranks.intersect([part.ranks, within]) })),
+          tier.map((part) => ({ ...part, ranks: this.rankSets.intersect([part.ranks, within]) })),
         )
         .toArray();
       const ofPlatform = this.uniteRanks(tiers.flat());
       if (isEmpty(ofPlatform)) continue;
       if (exact.length === 0) return this.matchOf('platform', found);
-      const ranks = this.ranks.unite([ofPlatform, this.uniteRanks(exact)]);
+      const ranks = this.rankSets.unite([ofPlatform, this.uniteRanks(exact)]);
       return { step: 'platform', ranks, tiers: inTurn(this.tiersOf(exact), tiers) };
     }
     return undefined;
@@ -215,7 +238,7 @@ export class TitleMatcher {
     if (lastWords.some((word) => nearSpellingDistance(word) === 0)) return undefined;
     const isOnlyPrefix = ({ pattern, found }: Attempt) => {
       const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
-      return isEmpty(this.ranks.intersect([whole, ...within]));
+      return isEmpty(this.rankSets.intersect([whole, ...within]));
     };
     // That is quick to tell of few variants. Of many, it is quicker to tell that no word is in far more.
     const areFew = exact.every(({ found }) => found.list !== undefined);
@@ -231,7 +254,7 @@ export class TitleMatcher {
       if (numbers.length > 0) near.set(word, numbers);
     }
     if (near.size === 0 || !(areFew || exact.every(isOnlyPrefix))) return undefined;
-    return (word, isLast) => (isLast && near.get(word)) || [];
+    return (word) => near.get(word) ?? [];
   }
 
   /** @param groups those of a group come after those of the groups before it */
@@ -242,7 +265,7 @@ export class TitleMatcher {
   }
 
   private uniteRanks(all: readonly { readonly ranks: NumberSet<Rank> }[]): NumberSet<Rank> {
-    return this.ranks.unite(all.map(({ ranks }) => ranks));
+    return this.rankSets.unite(all.map(({ ranks }) => ranks));
   }
 
   private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<Tier> {
@@ -263,7 +286,7 @@ export class TitleMatcher {
         for (const [matched, set] of byMatched) {
           const isOnly = byMatched.length === 1;
           parts.push(
-            ...this.partsOf(isOnly ? tier : this.variants.intersect([tier, set]), matched),
+            ...this.partsOf(isOnly ? tier : this.variantSets.intersect([tier, set]), matched),
           );
         }
       }
@@ -277,9 +300,9 @@ export class TitleMatcher {
   /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
   private partsOf(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
     const { games, rankOfFurther } = this.index;
-    const apart = this.variants.intersect([found, this.initials]);
+    const apart = this.variantSets.intersect([found, this.spelledOut]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
-    const others = this.variants.subtract(found, this.initialBits);
+    const others = this.variantSets.subtract(found, this.spelledOutBits);
     const byMatched = Map.groupBy(toList(apart), (variant) => {
       const letters = this.lengthOf(variant) - this.lengthOf(rankOfFurther[variant - games]);
       return matched - letters;
@@ -307,9 +330,9 @@ export class TitleMatcher {
       const ranks = set.list.map((variant) =>
         variant < games ? variant : rankOfFurther[variant - games],
       );
-      return this.ranks.union([ranks]);
+      return this.rankSets.union([ranks]);
     }
-    const bits = this.ranks.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
+    const bits = this.rankSets.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
     // The last 32 bits can include those of further variants.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
     const skipped = Math.floor(games / 32);
@@ -356,7 +379,9 @@ function digitsOf(word: string): string {
   return isNumeral(word) ? word : word.replace(/\P{N}+/gu, '');
 }
 
-/** A variant without its first word, without its second word, and so on. */
+/** A variant without its first word, without its second word, and so on; each once. */
 function withoutOne(words: readonly string[]): string[][] {
-  return words.length < 2 ? [] : words.map((_, at) => words.toSpliced(at, 1));
+  if (words.length < 2) return [];
+  // Without either of two equal neighbours, the same words are left.
+  return words.flatMap((word, at) => (word === words[at - 1] ? [] : [words.toSpliced(at, 1)]));
 }

@@ -27,7 +27,7 @@ export interface WrittenWords {
 }
 
 /** The words of a game, in the order of its variants. */
-interface Variants {
+interface GameVariants {
   readonly variants: readonly (readonly number[])[];
   /** Whether the last one is the words of the game's slug, and of none of its titles. */
   readonly endsWithSlug: boolean;
@@ -43,7 +43,7 @@ export function makeWords(
   earlier: { readonly file: () => ColumnFile; readonly games: number } | undefined,
 ) {
   const table = makeTextTable();
-  let earlierVariants: ((rank: number) => Variants) | undefined;
+  let earlierVariants: ((rank: number) => GameVariants) | undefined;
   const words = new GrowingList();
   const start = new GrowingList();
   let end = 0;
@@ -56,7 +56,7 @@ export function makeWords(
     end += variant.length;
     start.add(end);
   };
-  const addGame = (rank: number, { variants, endsWithSlug }: Variants) => {
+  const addGame = (rank: number, { variants, endsWithSlug }: GameVariants) => {
     const [first = [], ...others] = variants;
     addVariant(first);
     for (const variant of others) {
@@ -121,7 +121,7 @@ function readVariants(
   file: ColumnFile,
   games: number,
   numberOf: (word: string) => number,
-): (rank: number) => Variants {
+): (rank: number) => GameVariants {
   const { words: texts, variants, rankOfFurther, slugVariants } = openWords(file, games);
   const { words, start } = variants;
   const ofSlug = new Set(slugVariants);

@@ -24,14 +24,16 @@ export function variantsOf(title: string): string[][] {
 /**
  * The words of a query, and its plain words if they differ, as if each "and" were "&"; also those with "ou" for
  * each "ō" and "uu" for each "ū", which equal the other spellings. A "×" that is typed is meant.
- * @param most how many words of each count
- * @returns no empty list, and none twice
+ * @returns no empty list, and none twice; of each list, the first {@link MOST_WORDS} words
  */
-export function queryVariantsOf(q: string, most = MOST_WORDS): string[][] {
+export function queryVariantsOf(q: string): string[][] {
   const text = q
     .replaceAll('×', ' x ')
     .replace(/(?<![\p{L}\p{N}\p{M}])and(?![\p{L}\p{N}\p{M}])/giu, '&');
-  return variantsIn(MACRON.test(q) ? [text, ...spellingsOf(text, ['ou', 'o'])] : [text], most);
+  return variantsIn(
+    MACRON.test(q) ? [text, ...spellingsOf(text, ['ou', 'o'])] : [text],
+    MOST_WORDS,
+  );
 }
 
 function variantsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): string[][] {

@@ -117,8 +117,8 @@ export function selectBlocks(
 /** The blocks that differ, are new, or are gone, and those that may have changed unseen. */
 export function differingBlocks(before: Fingerprints, after: Fingerprints): string[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
-    (block) =>
-      before[block]?.endsWith(UNSETTLED) || before[block] !== after[block]?.replace(UNSETTLED, ''),
+    // A fingerprint that was not settled equals none without the ending.
+    (block) => before[block] !== after[block]?.replace(UNSETTLED, ''),
   );
 }
 

@@ -1,6 +1,6 @@
 /** Writes every file of a generation except its manifest: first packs, then what finds their records, then lists. */
 
-import { optionsAsData } from '../../find/search/minisearch-options.ts';
+import { optionsAsData } from '../../find/search/minisearch.ts';
 import { type TitleFiles, writeTitles } from '../../find/write.ts';
 import { numbersOf, through } from '../../lib/columns/columns.ts';
 import type { GameNumber, Rank } from '../../lib/columns/numbers.ts';

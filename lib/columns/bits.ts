@@ -11,7 +11,7 @@ export function setBit(bits: Uint32Array, index: number): void {
 
 /**
  * How many bits of an array are 1. A function of its own, since V8 then keeps the loop optimised for both
- * forms of sets. Inside `sizeOf`, the loop stayed five times as slow in about half of all processes.
+ * forms of sets. Inside `cardinality`, the loop stayed five times as slow in about half of all processes.
  */
 export function countBits(bits: Uint32Array): number {
   let count = 0;

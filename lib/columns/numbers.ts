@@ -16,6 +16,13 @@ export type Lookup<From extends number, To extends number> = Uint32Array & {
   readonly [N in From]: To;
 };
 
+/** A column that was made or opened, as one that leads from one space to another. */
+export function lookupOf<From extends number, To extends number>(
+  column: Uint32Array,
+): Lookup<From, To> {
+  return column as Lookup<From, To>;
+}
+
 /** Stands for a number that does not exist. */
 export const NONE = 0xffff_ffff;
 export type None = typeof NONE;

@@ -173,9 +173,9 @@ export function platformsWithAliases(generation: Generation): Body {
 }
 
 /** The records with these numbers, in their order. @param makeAdd makes what adds one of them to a body */
-function gather(
-  numbers: readonly number[],
-  makeAdd: (body: BodyWriter) => (number: number) => void,
+function gather<N extends number>(
+  numbers: readonly N[],
+  makeAdd: (body: BodyWriter) => (number: N) => void,
   hashed: readonly number[] = [],
 ): ListContent {
   return {
@@ -247,7 +247,7 @@ const hashedOf = ({ cover, covers, titles }: ResolvedInclude) => [
 ];
 
 /** A game with the included members. */
-export function gameBody(generation: Generation, game: number, include: ResolvedInclude): Body {
+export function gameBody(generation: Generation, game: GameNumber, include: ResolvedInclude): Body {
   const body = new BodyWriter();
   makeGameWriter(generation, include, body)(game);
   return body.finish(hashedOf(include));
@@ -271,7 +271,7 @@ export function makeGameWriter(
   generation: Generation,
   include: ResolvedInclude | undefined,
   body: BodyWriter,
-): (game: number, regions?: readonly string[]) => void {
+): (game: GameNumber, regions?: readonly string[]) => void {
   const { games, covers } = generation;
   if (include === undefined) return (game) => body.addRun(games, game, game + 1);
   return (game, regions = []) => {
@@ -299,7 +299,7 @@ export function makeGameWriter(
 // Covers.
 
 /** The list of a game's covers. */
-export function gameCovers(generation: Generation, game: number): Body {
+export function gameCovers(generation: Generation, game: GameNumber): Body {
   const body = new BodyWriter();
   body.addText('{"data":');
   addCoverArray(generation, game, body);
@@ -308,7 +308,7 @@ export function gameCovers(generation: Generation, game: number): Body {
 }
 
 /** Adds the covers of a game as a JSON array. */
-function addCoverArray({ covers, index }: Generation, game: number, body: BodyWriter): void {
+function addCoverArray({ covers, index }: Generation, game: GameNumber, body: BodyWriter): void {
   const { firstCover } = index.games;
   const from = firstCover[game];
   const to = firstCover[game + 1];
@@ -330,7 +330,7 @@ export function gatherCovers({ covers }: Generation, numbers: readonly number[])
  */
 function bestCover(
   { index }: Generation,
-  game: number,
+  game: GameNumber,
   types: readonly number[],
   prefer: readonly number[],
 ): number | undefined {

@@ -2,6 +2,7 @@
 
 import type { MatchedGames } from '../../find/match/find.ts';
 import { FRONT_TYPES } from '../../find/names/fronts.ts';
+import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { titleOfRecord } from '../../lib/format/pack.ts';
@@ -13,8 +14,8 @@ export function readGames(generation: Generation): MatchedGames {
   const { firstCover } = index.games;
   const { region, type } = index.covers;
   const fronts = FRONT_TYPES.map(typeOf);
-  const recordOf = (game: number): string => games.body(game).bytes.toString();
-  const titles = remember((game: number): string[] => {
+  const recordOf = (game: GameNumber): string => games.body(game).bytes.toString();
+  const titles = remember((game: GameNumber): string[] => {
     const others = titlesOf(alternatives, game);
     return [
       titleOfRecord(recordOf(game)),

@@ -5,6 +5,7 @@
  * of bits.
  */
 import { countBits, lowestBit, onesIn, setBit } from '../../../lib/columns/bits.ts';
+import { at } from '../../../lib/columns/numbers.ts';
 
 /** `of` is never there: it tells the compiler of which kind the numbers are. */
 export type NumberSet<N extends number = number> = (NumberList | NumberBits) & { readonly of?: N };
@@ -82,9 +83,9 @@ export function cardinality(set: NumberSet): number {
 }
 
 /** At most `count` numbers in ascending order. @param start how many numbers of the set to skip */
-export function slice(set: NumberSet, start: number, count: number): number[] {
-  if (set.list !== undefined) return Array.from(set.list.subarray(start, start + count));
-  const found: number[] = [];
+export function slice<N extends number>(set: NumberSet<N>, start: number, count: number): N[] {
+  if (set.list !== undefined) return Array.from(set.list.subarray(start, start + count)) as N[];
+  const found: N[] = [];
   let before = 0;
   for (let block = 0; block < set.bits.length && found.length < count; block++) {
     let rest = set.bits[block];
@@ -94,7 +95,7 @@ export function slice(set: NumberSet, start: number, count: number): number[] {
       continue;
     }
     for (; rest !== 0 && found.length < count; rest &= rest - 1) {
-      if (before >= start) found.push(block * 32 + lowestBit(rest));
+      if (before >= start) found.push(at(block * 32 + lowestBit(rest)));
       before++;
     }
   }

@@ -5,8 +5,7 @@ import { entriesAt } from '../../../lib/columns/postings.ts';
 import type { SearchIndex } from '../open.ts';
 import type { FilterList } from '../value-filters.ts';
 import { isDense, kept, type NumberSet } from './number-set.ts';
-import type { QueryMemory } from './query-memory.ts';
-import { SetAlgebra } from './set-algebra.ts';
+import { type QueryMemory, SetAlgebra } from './set-algebra.ts';
 
 type ListName = 'words' | 'endings' | FilterList;
 

@@ -6,14 +6,14 @@
 
 import { sharedZeros } from '../../../lib/columns/arrays.ts';
 import { bitAt } from '../../../lib/columns/bits.ts';
-import type { Rank } from '../../../lib/columns/numbers.ts';
+import { type Lookup, lookupOf, type Rank } from '../../../lib/columns/numbers.ts';
 import type { SearchedGames, SearchIndex } from '../open.ts';
 import { cardinality, type NumberSet, slice, toList } from './number-set.ts';
 import type { SetAlgebra } from './set-algebra.ts';
 
 export interface RankOrder {
   /** The ranks in this order. */
-  readonly ranks: Uint32Array;
+  readonly ranks: Lookup<number, Rank>;
   /** For each rank, its position in this order. */
   readonly positions: Uint32Array;
 }
@@ -80,7 +80,7 @@ export function sortByKey(numbers: Uint32Array, keyOf: Uint16Array | Uint32Array
 function orderOf(ranks: Uint32Array): RankOrder {
   const positions = sharedZeros(Uint32Array, ranks.length);
   for (let position = 0; position < ranks.length; position++) positions[ranks[position]] = position;
-  return { ranks, positions };
+  return { ranks: lookupOf(ranks), positions };
 }
 
 /** A page of a set, which must contain at least `start + count` ranks. @param sets of the ranks */
@@ -90,7 +90,7 @@ export function pageInOrder(
   set: NumberSet<Rank>,
   start: number,
   count: number,
-): number[] {
+): Rank[] {
   const games = ranks.length;
   const size = cardinality(set);
   // A walk through the order takes about `games / size` steps for each rank of the set. Looking up the
@@ -101,7 +101,7 @@ export function pageInOrder(
     return slice(found, start, count).map((position) => ranks[position]);
   }
   const { bits } = sets.toBits(set);
-  const page: number[] = [];
+  const page: Rank[] = [];
   let before = 0;
   for (let position = 0; position < games && page.length < count; position++) {
     const rank = ranks[position];

@@ -3,7 +3,7 @@
  */
 import { firstIndex } from '../../columns/arrays.ts';
 import type { ColumnReader } from '../../columns/container.ts';
-import type { Lookup } from '../../columns/numbers.ts';
+import { type Lookup, lookupOf } from '../../columns/numbers.ts';
 
 /** An id as its upper and lower 32 bits. */
 export type Id = readonly [high: number, low: number];
@@ -22,7 +22,7 @@ export function idColumns<N extends number>(column: ColumnReader, records: numbe
   return {
     idHigh: idHigh.length === 0 ? idHigh : column('idHigh', 'u32', records),
     idLow: column('idLow', 'u32', records),
-    numberOfId: column('numberOfId', 'u32', records) as Lookup<number, N>,
+    numberOfId: lookupOf(column('numberOfId', 'u32', records)),
   };
 }
 

@@ -10,7 +10,7 @@
 import { compareText, firstIndex } from '../../columns/arrays.ts';
 import { damaged } from '../../columns/checks.ts';
 import type { ColumnFile, ColumnReader } from '../../columns/container.ts';
-import type { GameNumber, Lookup, Rank } from '../../columns/numbers.ts';
+import { type GameNumber, type Lookup, lookupOf, type Rank } from '../../columns/numbers.ts';
 import { type ContentHash, hashBytes } from '../content-hash.ts';
 import { parseObject, readMembers } from '../json/parse-file.ts';
 import { isCount, isString } from '../json/values.ts';
@@ -112,11 +112,11 @@ function openGames({ column }: ColumnFile, games: number): GameRecords {
 function openPaths({ column }: ColumnFile, games: number): GamePaths {
   const slugStart = column('slugStart', 'u32', games + 1);
   return {
-    rank: column('rank', 'u32', games) as GamePaths['rank'],
-    gameOfRank: column('gameOfRank', 'u32', games) as GamePaths['gameOfRank'],
+    rank: lookupOf(column('rank', 'u32', games)),
+    gameOfRank: lookupOf(column('gameOfRank', 'u32', games)),
     slugStart,
     slugText: column('slugText', 'u8', slugStart[games]),
-    bySlug: column('bySlug', 'u32', games) as GamePaths['bySlug'],
+    bySlug: lookupOf(column('bySlug', 'u32', games)),
     ...idColumns<GameNumber>(column, games),
   };
 }
@@ -166,7 +166,7 @@ function readPlatforms(body: Uint8Array): PlatformEntry[] {
   });
 }
 
-export function gameSlug({ games }: RecordIndex, game: number): string {
+export function gameSlug({ games }: RecordIndex, game: GameNumber): string {
   const start = games.slugStart[game];
   const end = games.slugStart[game + 1];
   return Buffer.from(
@@ -177,7 +177,7 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
 }
 
 /** The path of a game in the API. */
-export function pathOfGame(index: RecordIndex, game: number): string {
+export function pathOfGame(index: RecordIndex, game: GameNumber): string {
   const { slug } = index.platforms[platformOf(index.platforms, 'firstGame', game)];
   return `/games/${slug}/${gameSlug(index, game)}`;
 }

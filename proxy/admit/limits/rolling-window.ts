@@ -37,6 +37,13 @@ export interface LimitWindow {
   record(now: number): void;
 }
 
+/** The clock of windows, in milliseconds: monotonic, and the same for all threads and processes. */
+export function now(): number {
+  // Not `performance.now()`, which counts from the start of its thread.
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6;
+}
+
 /** How long an admitted request counts. */
 const WINDOW_MS = 60_000;
 

@@ -11,11 +11,10 @@ import { mostConnections, newConnectionCells } from '../../../lib/program/connec
 import type { Environment } from '../../../lib/program/environment/environment.ts';
 import { closeServer, listen } from '../../../lib/program/listen.ts';
 import { makeLog } from '../../../lib/program/log.ts';
-import { now } from '../../../lib/program/shared-clock.ts';
 import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/key-table.ts';
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
-import { takeLocally } from '../../admit/limits/rolling-window.ts';
+import { now, takeLocally } from '../../admit/limits/rolling-window.ts';
 import { Api } from '../../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
 import { toResponder } from '../../http/node-response.ts';

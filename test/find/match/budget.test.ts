@@ -7,6 +7,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { type MatchedGames, makeMatcher } from '#find/match/find.ts';
+import type { GameNumber } from '#lib/columns/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { readGames } from '#proxy/snapshot/game-facts.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
@@ -71,7 +72,7 @@ function find(name: string) {
   };
   const noNames = { find: () => [] };
   const { match } = makeMatcher(generation.match, platforms, counted, noNames).ofName(name);
-  const titleOf = (number: number) => games.forRegions([]).titles(number)[0];
+  const titleOf = (number: GameNumber) => games.forRegions([]).titles(number)[0];
   return {
     kind: match.found?.kind ?? null,
     title: match.found && titleOf(match.found.game),

@@ -148,8 +148,11 @@ test.each([
   ['Mega Man (USA).sfc', null, null],
   ['Kingdom Hearts Final Mix.iso', null, null],
   ['1942 (Europe).sfc', 'exact', 45],
-  // A number alone is no year.
+  // A number alone is no year, and no part of a title.
   ['42.sfc', null, null],
+  ['10 - Owls.sfc', null, null],
+  // A game with fronts of other regions only is likely another one.
+  ['Contra III - The Alien War (Japan).sfc', null, null],
 ])('%s is %s %s', async (name, kind, id) => {
   const [item] = await match(name);
   expect([item.name, ...shortly(item).slice(0, 2)]).toEqual([name, kind, id]);
@@ -180,6 +183,11 @@ test('a game of quite another year is only a candidate', async () => {
     expect((await meaning(name))[0], name).toBe('exact');
   for (const name of ['Grim (2016).sfc', 'Grim (1987-05-12).sfc', 'Grim.2016.SNES-IVY'])
     expect(await meaning(name), name).toEqual([null, null, ['exact 46']]);
+});
+
+test('of a name with two titles, the game of the other one is a candidate', async () => {
+  expect(await meaning('Super Metroid aka Grim.sfc')).toEqual(['exact', 1, ['exact 46']]);
+  expect(await meaning('Owls ~ Grim (USA).sfc')).toEqual(['exact', 46, []]);
 });
 
 test('a whole title comes before one of two in a title', async () => {
@@ -242,6 +250,7 @@ test.each([
   ['MK-1186 - Super Metroid', 1],
   ['ADAE Super Metroid', 1],
   ['101ABCDE Super Metroid', 1],
+  ['000400000F123400 Super Metroid (CTR-P-ALCE) (E).cia', 1],
   ['LUNAR Super Metroid', null],
   ['Super Metroid.2', null],
   ['Super Metroid.IV', null],
@@ -280,6 +289,8 @@ test.each([
   ['SuperMetroid_PCSF00214_v1.02', 1],
   ['4D5307E6 - Super Metroid', 1],
   ['Super Metroid.81', 1],
+  ['Comet II.81', 34],
+  ['Glass Harbour.p', null],
   // The game's own companies, without brackets, and those of others.
   ['Ivy Works - Grim', 46],
   ['Grim, Owl House, 1993', 46],

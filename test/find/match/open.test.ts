@@ -15,6 +15,7 @@ import {
 } from '#find/match/open.ts';
 import { canBecome } from '#find/text/edit-distance.ts';
 import { encodeColumns, openColumns } from '#lib/columns/container.ts';
+import { type GameNumber, lookupOf } from '#lib/columns/numbers.ts';
 import { editDistance } from '#test/find/text/edit-distance.ts';
 
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
@@ -31,9 +32,9 @@ function makeIndex(): MatchIndex {
   const list = {
     start: Uint32Array.of(0, 2, 3),
     key: Uint32Array.from(keys),
-    game: Uint32Array.of(1, 0, 2),
+    game: gamesOf(1, 0, 2),
   };
-  const empty = { start: new Uint32Array(3), key: new Uint32Array(), game: new Uint32Array() };
+  const empty = { start: new Uint32Array(3), key: new Uint32Array(), game: gamesOf() };
   const letters = Uint32Array.of(lettersOf('doom'), lettersOf('zelda'), lettersOf('doom'));
   return {
     loose: { ...list, letters },
@@ -73,11 +74,13 @@ const ID_OF_NO_GAME = {
   ...{ entries: Uint32Array.of(3), entriesStart: Uint32Array.of(0, 1) },
 };
 
+const gamesOf = (...games: number[]) => lookupOf<number, GameNumber>(Uint32Array.from(games));
+
 describe('a damaged index is refused', () => {
   test.each<[string, (index: MatchIndex) => MatchIndex, string]>([
     ['a key out of order', (i) => loosely(i, { key: i.loose.key.toSorted().reverse() }), UNORDERED],
-    ['a game of another platform', (i) => loosely(i, { game: Uint32Array.of(1, 2, 2) }), UNORDERED],
-    ['a game that does not exist', (i) => loosely(i, { game: Uint32Array.of(1, 0, 3) }), UNORDERED],
+    ['a game of another platform', (i) => loosely(i, { game: gamesOf(1, 2, 2) }), UNORDERED],
+    ['a game that does not exist', (i) => loosely(i, { game: gamesOf(1, 0, 3) }), UNORDERED],
     ['a platform too few', (i) => loosely(i, { start: Uint32Array.of(0, 3) }), tooFew('start')],
     ['starts that fall', (i) => loosely(i, { start: Uint32Array.of(0, 3, 2) }), 'does not ascend'],
     ['missing letters', (i) => loosely(i, { letters: new Uint32Array(2) }), tooFew('letters')],

@@ -35,8 +35,6 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['Gley Lancer (J) [T+Eng1.0_MIJET].bin', 'Gley Lancer', 'Japan'],
       ['Psycho Fox (UEB) (REV01) [h1].sms', 'Psycho Fox', 'USA,Europe,Brazil'],
       ['Street Racer (E) (M5) [f1].gb', 'Street Racer', 'Europe'],
-      ['Contra (4).md', 'Contra', 'USA,Brazil'],
-      ['Contra (1) [!].md', 'Contra', 'Japan,South Korea'],
     ],
     'MAME and its software lists': [
       ['Galaga (Namco rev. B).zip', 'Galaga', ''],
@@ -54,11 +52,10 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['Lunar.Cats.EUR.Disc2.DC-GRP.cdi', 'Lunar Cats', 'Europe'],
       ['Lunar.Cats.PAL.DVD1.PS2-GRP.iso', 'Lunar Cats', 'Europe'],
     ],
-    'WHDLoad, GodMode9 and PSN': [
+    'WHDLoad and PSN': [
       ['LunarCats2_v1.10_0815.lha', 'LunarCats2', ''],
       ['LunarCats_v1.2a_AGA.lha', 'LunarCats', ''],
       ['LunarCats_v1.0&Fix.slave', 'LunarCats', ''],
-      ['000400000F123400 Lunar Cats (CTR-P-ALCE) (E).cia', 'Lunar Cats', 'Europe'],
       // A title may look like an id.
       ['00040000000ABCDE (USA) [!].zip', '00040000000ABCDE', 'USA'],
       ['EP1234-BLES01234_00-LUNARCATS2000000-A0101-V0100.pkg', 'LUNARCATS2', ''],
@@ -114,6 +111,7 @@ test.each([
   ['Lunar Cats (DVD9).iso', null],
   ['Lunar Cats (DVD-5).iso', null],
   ['Lunar Cats (DVD 5).iso', '5'],
+  ['Lunar Cats (DVD5of6).iso', '5'],
   ['Side Bets.iso', null],
 ])('the disc of %s is %s', (name, disc) => {
   expect(readName(name).disc).toBe(disc);

@@ -5,9 +5,9 @@ import type { Catalogue } from '#demo/catalogue/load.ts';
 import { makePlatformNames } from '#find/names/platform-names.ts';
 import { cardinality, EMPTY, slice } from '#find/search/sets/number-set.ts';
 import { PostingSets } from '#find/search/sets/posting-sets.ts';
-import { QueryMemory } from '#find/search/sets/query-memory.ts';
+import { QueryMemory } from '#find/search/sets/set-algebra.ts';
 import { TitleMatcher } from '#find/search/title-matches.ts';
-import type { Rank } from '#lib/columns/numbers.ts';
+import { at, type Rank } from '#lib/columns/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { searchOf as parseSearch } from '#proxy/api/parameters.ts';
 import { makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
@@ -91,7 +91,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
       const rank = all.findIndex((game) => game.title === title);
       const tiers = [...(titles.match(variants)?.tiers ?? [])];
       const tier = tiers.findIndex((parts) =>
-        parts.some(({ ranks }) => slice(ranks, 0, cardinality(ranks)).includes(rank)),
+        parts.some(({ ranks }) => slice(ranks, 0, cardinality(ranks)).includes(at(rank))),
       );
       return tier < 0 ? undefined : tier;
     },

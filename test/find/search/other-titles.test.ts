@@ -33,7 +33,7 @@ test('a thousand books are found by their words, near spellings and years', () =
     const others = { platform: undefined, has_cover: undefined, ...forEachFilter(() => undefined) };
     const range = year === undefined ? undefined : ([year, year] as const);
     const query = {
-      variants: queryVariantsOf(q, 8),
+      variants: queryVariantsOf(q),
       year: range,
       sort: 'relevance',
       ...others,

@@ -333,6 +333,18 @@ test('a part of a word is found, however long folding makes it', async () => {
   expect(found(search, `${'㌀'.repeat(20)}パ`)).toEqual([undefined]);
 });
 
+test('so many near spellings count for a query, however many there are', async () => {
+  const letters = [...'jklmnopqrstuvwxyz'];
+  // Two letters differ.
+  const near = letters.flatMap((one) => letters.map((other) => `${one}${other}`));
+  const places = [0, 2, 4, 6].map(
+    (at) => (two: string) => `abcdefgh`.slice(0, at) + two + 'abcdefgh'.slice(at + 2),
+  );
+  const search = await searchOf(...places.flatMap((at) => near.map(at)));
+  const { step, hits } = search.search({ q: 'abcdefgh' });
+  expect([step, hits.length]).toEqual(['near', 1_000]);
+});
+
 test('only the first eight words count', async () => {
   const search = await searchOf('a b c d e f g hours');
   expect(found(search, 'a b c d e f g h')[0]).toBe('exact');

@@ -8,7 +8,7 @@ import path from 'node:path';
 import MiniSearch from 'minisearch';
 import { expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
-import { MINISEARCH_OPTIONS } from '#find/search/minisearch-options.ts';
+import { MINISEARCH_OPTIONS } from '#find/search/minisearch.ts';
 import { openSearch } from '#find/search/open.ts';
 import { makeCollator } from '#generator/rows/values.ts';
 import { textAt } from '#lib/columns/postings.ts';

@@ -19,7 +19,7 @@ import { withoutHistory } from '#lib/generations/history.ts';
 import { everything, verifyAndOpen } from '#lib/generations/verify.ts';
 import { game, plainCatalogue } from '#test/catalogue/plain.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
-import { quiet } from '#test/generator/reuse/runs.ts';
+import { expectEqualsFull, makeTimedSite, quiet } from '#test/generator/reuse/runs.ts';
 import { change, KINDS, makeDatabase } from '#test/support/databases.ts';
 import { generate, makeFolder } from '#test/support/product.ts';
 import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
@@ -180,6 +180,19 @@ test('titles reach the search index, and a table that is absent or dropped leave
   expect(renamed.files).not.toEqual(files);
   expect((await filesAfter()).outcome).toBe('unchanged');
   expect((await filesAfter('DROP TABLE game_titles')).files).toEqual(before.files);
+});
+
+test('a game whose row is not read again keeps its titles', async () => {
+  const { database, dir } = await makeTimedSite('sqlite', 60);
+  await database.run(
+    "INSERT INTO game_titles SELECT id, 'Another ' || id FROM games WHERE id IN (SELECT game_id FROM covers)",
+  );
+  // In one block of rows.
+  await database.run(
+    "UPDATE games SET title = 'Renamed', updated_at = '2021-01-01 00:00:00' WHERE id = (SELECT MIN(id) FROM games)",
+  );
+  expect(await expectEqualsFull(database, dir)).toBe('published');
+  expect(reportOf(dir).tables.game_titles?.left_out).toBe(0);
 });
 
 test('each platform that has some has a list of them, and no other list passes as one', async () => {

@@ -7,6 +7,7 @@ import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import path from 'node:path';
 import { checkFind } from '#find/check.ts';
 import type { StoredColumn } from '#lib/columns/container.ts';
+import { at } from '#lib/columns/numbers.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { isIntact } from '#lib/generations/files/checked-files.ts';
 import { verifyAndOpen, withoutRecords } from '#lib/generations/verify.ts';
@@ -106,7 +107,10 @@ function requestAll(generation: Generation): void {
   for (const { slug, firstGame, games } of records.platforms) {
     request(generation, `/platforms/${slug}`);
     for (let game = firstGame; game < firstGame + Math.min(games, FORGED_SLUGS); game++) {
-      request(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
+      request(
+        generation,
+        `/games/${slug}/${encodeURIComponent(gameSlug(records, at(game)))}/covers`,
+      );
     }
   }
   for (let cover = 0; cover < records.covers.byteLength.length; cover++)

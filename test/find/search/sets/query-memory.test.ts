@@ -1,7 +1,6 @@
 /** Bitsets that share memory with those of earlier queries, but with no other of their own query. */
 import { expect, test } from 'vitest';
-import { QueryMemory } from '#find/search/sets/query-memory.ts';
-import { SetAlgebra } from '#find/search/sets/set-algebra.ts';
+import { QueryMemory, SetAlgebra } from '#find/search/sets/set-algebra.ts';
 
 test('the bitsets of a query are empty and separate, whatever earlier queries left in their memory', () => {
   const memory = new QueryMemory();

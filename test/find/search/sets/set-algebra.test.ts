@@ -9,8 +9,7 @@ import {
   type NumberSet,
   slice,
 } from '#find/search/sets/number-set.ts';
-import { QueryMemory } from '#find/search/sets/query-memory.ts';
-import { SetAlgebra } from '#find/search/sets/set-algebra.ts';
+import { QueryMemory, SetAlgebra } from '#find/search/sets/set-algebra.ts';
 
 const memory = new QueryMemory();
 const setsBelow = (games: number) => new SetAlgebra(games, memory);

@@ -1,6 +1,7 @@
 /** The index of games and covers: everything is found by its name, and damaged files by theirs. */
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
+import type { GameNumber } from '#lib/columns/numbers.ts';
 import { hashBytes } from '#lib/format/content-hash.ts';
 import { findById, splitId } from '#lib/format/index/ids.ts';
 import { findGame, gameSlug, openRecordIndex, platformOf } from '#lib/format/index/record-index.ts';
@@ -88,7 +89,7 @@ describe('the index of records', () => {
       for (const [game, text] of slugs.entries()) {
         if (game < firstGame || game >= firstGame + size) continue;
         expect(findGame(index, number, text)).toBe(game);
-        expect(gameSlug(index, game)).toBe(text);
+        expect(gameSlug(index, game as GameNumber)).toBe(text);
         expect(platformOf(index.platforms, 'firstCover', game)).toBe(number);
       }
       for (const other of ['game-200.~_A', 'GAME-0.~_A', 'game-0', '', 'é'.repeat(9)]) {

@@ -5,13 +5,12 @@
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { readLimitsUrl } from '#lib/program/environment/limits-url.ts';
-import { now } from '#lib/program/shared-clock.ts';
 import {
   LIMIT_COUNTS,
   makeRedisLimiter,
   newLimitCounts,
 } from '#proxy/admit/limits/redis-limiter.ts';
-import { makeRollingWindow, type RollingWindow } from '#proxy/admit/limits/rolling-window.ts';
+import { makeRollingWindow, now, type RollingWindow } from '#proxy/admit/limits/rolling-window.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 
 import type { Texts } from '#test/support/processes.ts';
