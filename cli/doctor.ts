@@ -15,6 +15,7 @@ import {
   type Program,
   SkippedError,
 } from './doctor/check.ts';
+import { addresses } from './doctor/checks/addresses.ts';
 import { configuration, readConfiguration } from './doctor/checks/configuration.ts';
 import { changes, database, keys, sample } from './doctor/checks/database.ts';
 import { depots } from './doctor/checks/depots.ts';
@@ -29,7 +30,8 @@ const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
 Checks the installation and says how to fix what is wrong. It checks the
 configuration, database, rights, snapshots folder, disk space, depots, mail
 server, certificate and running programs, and shows sample records as the API would
-serve them. It changes nothing, sends no e-mail, and prints no secret.
+serve them. Of these, it asks for one page of the site and one image. It changes
+nothing, sends no e-mail, and prints no secret.
 
   --for PROGRAM      check only what this program needs: schedule, proxy, account
                      or replica. Run it as the user of the program, in its
@@ -52,6 +54,7 @@ const CHECKS: readonly Check[] = [
   grants,
   sample,
   changes,
+  addresses,
   keys,
   snapshots,
   space,

@@ -15,6 +15,7 @@ import { openCompared } from '../lib/generations/compare.ts';
 import { currentId, generationDir } from '../lib/generations/generations.ts';
 import { HeldError } from '../lib/generations/hold.ts';
 import { LockedError } from '../lib/generations/lock.ts';
+import { KEEP_VARIABLES, keepOf } from '../lib/generations/prune.ts';
 import { readPrevious } from '../lib/generations/publish.ts';
 import { saveStatus } from '../lib/generations/state-files.ts';
 import { readArguments } from '../lib/program/arguments.ts';
@@ -23,9 +24,10 @@ import { makeCommand, messageOf } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { counted, printableJson } from '../lib/program/printable.ts';
 import { makeProgress, type Progress } from '../lib/program/progress.ts';
-import { changeJson, changeLine, compareRecords } from './snapshot/diff.ts';
+import { changeJson, changeLines, compareRecords } from './snapshot/diff.ts';
 
-const USAGE = `cover-catalogue generate [--full] [--recent] [--dry-run] [--force] [--json]
+const USAGE = `cover-catalogue generate [--full] [--recent] [--dry-run] [--all]
+                         [--force] [--json]
 
 Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
 publishes it. If the data has not changed, publishes nothing.
@@ -33,7 +35,9 @@ publishes it. If the data has not changed, publishes nothing.
   --full     read all rows, even if updated_at shows which of them have changed
   --recent   read only the rows that an index on updated_at shows to have changed,
              which is quickest; deleted rows, for example, are left to the next run
-  --dry-run  do everything but publish, and print what would change
+  --dry-run  do everything but publish, and print a summary of what would
+             change, and the first 20 records
+  --all      with --dry-run, print all records that would change
   --force    publish even if too many rows break the contract, the catalogue
              shrank by more than 20 %, or a first generation has games but no
              covers
@@ -67,7 +71,7 @@ async function publish(
   const { switches } = readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment(
-    ['DATABASE_URL', 'PUBLIC_URL', ...SETTING_VARIABLES, ...PUSH_VARIABLES],
+    ['DATABASE_URL', 'PUBLIC_URL', ...SETTING_VARIABLES, ...KEEP_VARIABLES, ...PUSH_VARIABLES],
     variables,
     PUSH_CHECKS,
   );
@@ -101,12 +105,13 @@ async function publish(
         isRecent: switches.has('recent'),
         isDryRun: switches.has('dry-run'),
         inspect(content, dir) {
-          for (const change of compareWithCurrent(snapshotsDir, content, dir)) {
-            if (isJson) changes?.push(changeJson(change));
-            else stdout.write(`${changeLine(change)}\n`);
-          }
+          const compare = compareWithCurrent(snapshotsDir, content, dir);
+          if (isJson) for (const change of compare()) changes?.push(changeJson(change));
+          else
+            for (const line of changeLines(compare, switches.has('all'))) stdout.write(`${line}\n`);
         },
         isForced: switches.has('force'),
+        keep: keepOf(environment),
       },
       progress,
     );
@@ -139,13 +144,14 @@ async function publish(
   if (!switches.has('dry-run')) await pushCurrent(environment, variables, progress);
 }
 
-/** What a dry run would change; nothing if there is no generation to compare with, or it is damaged. */
+/** @returns lists what a dry run would change: nothing if there is no generation to compare with, or it is damaged */
 function compareWithCurrent(snapshotsDir: string, content: ManifestContent, dir: string) {
   const { id, manifest } = readPrevious(snapshotsDir);
-  if (id === undefined || manifest === undefined) return [];
+  if (id === undefined || manifest === undefined) return () => [];
   const current = generationDir(snapshotsDir, id);
   const before = { dir: current, ...openCompared(current) };
-  return compareRecords(before, { dir, ...openCompared(dir, undefined, content) });
+  const after = { dir, ...openCompared(dir, undefined, content) };
+  return () => compareRecords(before, after);
 }
 
 /** Pushes the current generation, if there is a depot. A failure is a warning: the run has published. */

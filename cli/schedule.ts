@@ -17,6 +17,7 @@ import { KeysPolls } from '../keys/export/poll-keys.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { currentId } from '../lib/generations/generations.ts';
 import { whyHeld } from '../lib/generations/hold.ts';
+import { KEEP_VARIABLES } from '../lib/generations/prune.ts';
 import { makeProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import type { Tasks } from '../lib/program/admin/tasks.ts';
 import { readArguments } from '../lib/program/arguments.ts';
@@ -57,6 +58,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
     [
       'DATABASE_URL',
       ...SETTING_VARIABLES,
+      ...KEEP_VARIABLES,
       'PUBLIC_URL',
       'GENERATE_CRON',
       'CHANGE_POLL_SECONDS',

@@ -22,7 +22,7 @@ import {
   readManifestFile,
 } from '../lib/generations/generations.ts';
 import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
-import { KEPT_GENERATIONS, prune } from '../lib/generations/prune.ts';
+import { KEEP_VARIABLES, type Keep, keepOf, prune } from '../lib/generations/prune.ts';
 import { rollbackTo } from '../lib/generations/rollback.ts';
 import { everything, verifyAndOpen } from '../lib/generations/verify.ts';
 import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
@@ -44,6 +44,7 @@ interface SnapshotVerb extends VerbSyntax {
 /** A verb is called with the folder, the variables and the streams to print on. */
 interface VerbContext extends Pick<Invocation, 'stdout' | 'stderr' | 'variables'> {
   readonly dir: string;
+  readonly keep: Keep;
 }
 
 const VERBS: readonly SnapshotVerb[] = [
@@ -78,15 +79,15 @@ const VERBS: readonly SnapshotVerb[] = [
     run: archive,
   },
   {
-    usage: 'diff ID [ID] [--json]',
-    help: 'lists what was added, changed or removed between two generations, with the members before and after; the second is the current one by default; an ID may be a number, such as 12',
+    usage: 'diff ID [ID] [--all] [--json]',
+    help: 'sums up what was added, changed or removed between two generations, and lists the first 20 records, or all, with the members before and after; the second is the current one by default; an ID may be a number, such as 12',
     run: diff,
   },
   {
     usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
     help: 'verifies a generation, publishes its content as a new one and holds that; refuses, except with --with-taken-down, if it has covers or games that are not public now, or were changed since; with --no-hold, the next run publishes the database again',
     writes: true,
-    async run({ dir, stdout, stderr }, { positionals: [name], texts, switches }) {
+    async run({ dir, keep, stdout, stderr }, { positionals: [name], texts, switches }) {
       const id = findGeneration(dir, name);
       const reason = readReason(texts.reason);
       const isHold = !switches.has('no-hold');
@@ -95,6 +96,7 @@ const VERBS: readonly SnapshotVerb[] = [
       }
       const published = await rollbackTo(dir, id, {
         checkFind,
+        keep,
         withTakenDown: switches.has('with-taken-down'),
         warn: (text) => print(stderr, `Warning: ${text}`),
         hold: isHold ? { reason } : undefined,
@@ -125,10 +127,11 @@ const VERBS: readonly SnapshotVerb[] = [
   },
   {
     usage: `prune [--keep N]`,
-    help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), of which the current one is the last`,
+    help: `removes old generations and unfinished files of killed runs; keeps those that KEEP_GENERATIONS and KEEP_DAYS say, or only the last N, of which the current one is the last`,
     writes: true,
-    async run({ dir, stdout, stderr }, { texts: { keep = String(KEPT_GENERATIONS) } }) {
-      const removed = await prune(dir, readValue('--keep', keep, wholeNumber(1, 1_000)));
+    async run({ dir, keep, stdout, stderr }, { texts }) {
+      const last = texts.keep && readValue('--keep', texts.keep, wholeNumber(1, 1_000));
+      const removed = await prune(dir, last ? { generations: last, days: 0 } : keep);
       for (const id of removed) print(stdout, id);
       print(stderr, `${counted(removed.length, 'generation')} removed.`);
     },
@@ -143,11 +146,12 @@ async function runVerb({ words, stdout, stderr, variables }: Invocation): Promis
     { name: 'cover-catalogue snapshot', summary, verbs: VERBS },
     words,
   );
-  const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
+  const environment = readEnvironment(['SNAPSHOTS_DIR', ...KEEP_VARIABLES], variables(), {
     SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
   });
+  const { SNAPSHOTS_DIR: dir } = environment;
   try {
-    await verb.run({ dir, stdout, stderr, variables }, args);
+    await verb.run({ dir, keep: keepOf(environment), stdout, stderr, variables }, args);
     return 0;
   } finally {
     // Also if it has failed.
@@ -273,16 +277,18 @@ async function archive({ dir, stdout }: VerbContext, { positionals }: Arguments)
 }
 
 async function diff({ dir, stdout, stderr }: VerbContext, { positionals, switches }: Arguments) {
-  const { changeJson, changeLine, compareRecords } = await import('./snapshot/diff.ts');
+  const { changeJson, changeLines, compareRecords } = await import('./snapshot/diff.ts');
   const [from, to] = [positionals[0], positionals[1]].map((name) => pickId(dir, name));
   if (from === to) print(stderr, `Both are ${from}: nothing differs.`);
   const [before, after] = [from, to].map((id) => {
     const folder = generationDir(dir, id);
     return { dir: folder, ...openCompared(folder) };
   });
-  const changes = compareRecords(before, after);
-  if (!switches.has('json')) for (const change of changes) print(stdout, changeLine(change));
-  else print(stdout, `{"from":"${from}","to":"${to}","data":[${Array.from(changes, changeJson)}]}`);
+  const compare = () => compareRecords(before, after);
+  if (switches.has('json')) {
+    const data = Array.from(compare(), changeJson);
+    print(stdout, `{"from":"${from}","to":"${to}","data":[${data}]}`);
+  } else for (const line of changeLines(compare, switches.has('all'))) print(stdout, line);
 }
 
 function print(stream: Printable, text: string): void {

@@ -100,7 +100,8 @@ The snapshot's files are in ${environment.SNAPSHOTS_DIR}
 API key: ${key}
 curl -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigger
 
-The examples on the pages read the key from a variable:
+The examples on the pages read both from variables:
+export COVERS_API=${api}/api/v1
 export COVERS_KEY=${key}
 
 To try the account pages in a browser, sign in (each link works once, within 15 minutes):

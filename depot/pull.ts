@@ -23,7 +23,7 @@ import { linkOrCopy, makeFolder, openForWriting } from '../lib/generations/files
 import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withRunLock } from '../lib/generations/lock.ts';
-import { beginGeneration } from '../lib/generations/prune.ts';
+import { beginGeneration, ONLY_CURRENT } from '../lib/generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../lib/generations/publish.ts';
 import { type CheckFind, withoutRecords } from '../lib/generations/verify.ts';
 import {
@@ -103,7 +103,7 @@ export class Pull {
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.
         const checks = withoutRecords(this.isKnown, checkFind);
-        const steps = { warn: report.warn, checks, keep: 1 };
+        const steps = { warn: report.warn, checks, keep: ONLY_CURRENT };
         await publishAs(snapshotsDir, dir, encoded, previous, steps);
         pulled = { manifest, ...counts };
       }

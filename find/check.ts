@@ -5,7 +5,7 @@
 import type { ColumnFile } from '../lib/columns/container.ts';
 import { checkMatch, openMatch } from './match/open.ts';
 import { checkFilters, checkWords } from './search/check.ts';
-import { openSearch, type SearchFiles } from './search/open.ts';
+import { openFilters, openWords, type SearchFiles } from './search/open.ts';
 
 /** What must be known of the games that the files find. */
 interface FoundGames {
@@ -13,13 +13,13 @@ interface FoundGames {
   readonly games: { readonly rank: Uint32Array };
 }
 
-/** @throws Error that names the file and its first fault */
+/** @param files those to check @throws Error that names the file and its first fault */
 export function checkFind(
-  files: SearchFiles & { readonly match: ColumnFile },
-  { platforms, games }: FoundGames,
+  { words, filters, match }: Partial<SearchFiles & { readonly match: ColumnFile }>,
+  { platforms, games: { rank } }: FoundGames,
 ): void {
-  const search = openSearch(files, games.rank.length);
-  checkFilters(search, files.filters.name);
-  checkWords(search, files.words.name);
-  checkMatch(openMatch(files.match, platforms.length), platforms, files.match.name);
+  const games = rank.length;
+  if (filters) checkFilters({ games, ...openFilters(filters, games) }, filters.name);
+  if (words) checkWords({ games, ...openWords(words, games) }, words.name);
+  if (match) checkMatch(openMatch(match, platforms.length), platforms, match.name);
 }

@@ -15,7 +15,7 @@ import { checkFile, isSameFile, readChecked } from '../lib/generations/files/che
 import { generationDir } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withRunLock } from '../lib/generations/lock.ts';
-import { beginGeneration } from '../lib/generations/prune.ts';
+import { beginGeneration, type Keep } from '../lib/generations/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -64,6 +64,8 @@ export interface RunOptions {
   readonly inspect?: (content: ManifestContent, dir: string) => void;
   /** Publishes a catalogue that would be refused. */
   readonly isForced: boolean;
+  /** Which generations stay once it has published. */
+  readonly keep: Keep;
   /** Warnings about the configuration, which are added to the report of the run. */
   readonly warnings: readonly Warning[];
   /** To read only a part of the catalogue; by default, all of it. */
@@ -238,7 +240,7 @@ async function end(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const steps = { checks, warn: progress.warn };
+  const steps = { checks, warn: progress.warn, keep: run.keep };
   const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
     if (error instanceof HeldError) finish(state, 'held', error.message);
     throw error;
@@ -313,7 +315,8 @@ function save(
 
 /**
  * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
- * one have the state that the earlier run left, so they are checked only when they are read, and read once.
+ * one have the state that the earlier run left: their hashes are checked only when they are read, and their values,
+ * which that run has checked, are not. A run of the changes reads each file once.
  */
 function makeChecks(earlier: EarlierRun | undefined, values: CheckFind = checkFind): FileChecks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
@@ -322,17 +325,21 @@ function makeChecks(earlier: EarlierRun | undefined, values: CheckFind = checkFi
     earlier !== undefined &&
     hashes.get(name) === sha256 &&
     isSameFile(path.join(earlier.dir, name), path.join(dir, name));
-  const read = (dir: string, file: ManifestFile) =>
-    isLinked(dir, file) && !isPack(file.path)
-      ? getOrAdd(contents, file.path, () => readChecked(dir, file))
-      : readChecked(dir, file);
+  const read = (dir: string, file: ManifestFile) => {
+    if (earlier === undefined || isPack(file.path)) return readChecked(dir, file);
+    const from = isLinked(dir, file) ? earlier.dir : dir;
+    return getOrAdd(contents, path.join(from, file.path), () => readChecked(dir, file));
+  };
+  const check = (dir: string, file: ManifestFile) => isLinked(dir, file) || checkFile(dir, file);
   // The hashes of records are not checked again: they come from the same bytes as the SHA-256 of the file, or from
   // the earlier generation, of which they were checked.
   return {
-    pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
-    file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
+    pack: (dir, pack) =>
+      earlier === undefined ? checkPack(dir, pack, false) : check(dir, pack.file),
+    file: check,
     read,
     values,
+    hasKnownValues: isLinked,
   };
 }
 

@@ -16,6 +16,7 @@ import type { ForNextRun } from './reuse/earlier-run.ts';
 import { readLastCommits } from './reuse/find-changes.ts';
 import { joinCatalogue, keptValuesOf } from './reuse/join.ts';
 import { collectForNextRun, type PlanOptions, planRun } from './reuse/plan.ts';
+import { findWarnings } from './warnings.ts';
 import { Output } from './write/file-writer.ts';
 import { type Written, writeGeneration } from './write/write-generation.ts';
 
@@ -32,7 +33,7 @@ interface ReadResult {
 
 /** @throws Error if not all rows were read that are needed */
 export async function readAndWrite(database: Database, options: ReadOptions): Promise<ReadResult> {
-  const { report, progress, part, settings } = options;
+  const { report, progress, part, settings, earlier } = options;
   const commits = await readLastCommits(database);
   return database.snapshot(async (reader) => {
     const readTable = makeReadTable(reader, report, progress);
@@ -40,7 +41,10 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
     const optional = await readOptionalTables(readTable, part ? [] : options.optionalTables);
     const plan = await planRun(reader, options, { platforms, optional, commits });
     // Not one block differs, so what the earlier run has saved is still right.
-    if (plan === undefined) return { written: undefined, forNextRun: undefined };
+    if (plan === undefined) {
+      report.addWarnings(earlier?.warnings ?? []);
+      return { written: undefined, forNextRun: undefined };
+    }
     const { scope, stored } = plan;
     try {
       const filesUrl = settings.files_url;
@@ -49,13 +53,17 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
       const catalogue = joinCatalogue(plan, rows, platforms.platforms, options);
       // Rows were read and give the same files, but their fingerprints are new: the next run need not read them again.
       if (catalogue === undefined) {
-        const forNextRun = await collectForNextRun(reader, options, plan, options.earlier);
+        report.addWarnings(earlier?.warnings ?? []);
+        const forNextRun = await collectForNextRun(reader, options, plan, earlier);
         return { written: undefined, forNextRun };
       }
       progress.step('writing packs');
       const numbered = { ...catalogue, numbering: numberRecords(catalogue) };
       const written = await writeGeneration(new Output(options.dir), numbered);
-      const kept = keptValuesOf(numbered);
+      // Those of a part would not be those of the whole.
+      const warnings = part === undefined ? findWarnings(numbered) : [];
+      report.addWarnings(warnings);
+      const kept = { ...keptValuesOf(numbered), warnings };
       return { written, forNextRun: await collectForNextRun(reader, options, plan, kept) };
     } finally {
       stored?.close();

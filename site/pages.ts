@@ -44,11 +44,13 @@ export function makePages(facts: SiteFacts): ReadonlyMap<string, SitePage> {
   const api = `${publicUrl}${BASE}`;
   const whole = ownContract(parseContract(), frame);
   const contract = resolveContract(whole);
+  const docs = makeDocs(contract, { ...facts, api });
+  const documents = [...docs.texts, ...makeContractDocuments(whole, contract, api)];
   const fixed = makeFixedPages(frame);
   return new Map<string, SitePage>([
     ['/', (shown) => startPage(api, frame, shown)],
-    ...makeDocs(contract, { ...facts, api }),
-    ...makeContractDocuments(whole, contract, api).map(({ path, type, contentFor }) => {
+    ...docs.pages,
+    ...documents.map(({ path, type, contentFor }) => {
       const make = async ({ examples }: Shown) => makePage(type, contentFor(examples), ANY_ORIGIN);
       return [path, make] as const;
     }),

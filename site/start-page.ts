@@ -1,9 +1,9 @@
 /** The start page: search, the newest covers, a first call with its response, and the way to a key. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cover } from '../client/contract-types.ts';
-import { isFront } from '../find/names/fronts.ts';
-import { addressOf, callSamples } from '../lib/pages/call-samples.ts';
-import { besideResponse, codeSamples } from '../lib/pages/code-block.ts';
+import { isFrontType } from '../find/names/fronts.ts';
+import { codeBlock, codeSamples, responseBlock, variables } from '../lib/pages/code-block.ts';
+import { addressOf, callSamples } from '../lib/pages/files/call-samples.js';
 import { type Html, html } from '../lib/pages/html.ts';
 import { renderPage, type SiteFrame } from '../lib/pages/layout.ts';
 import { countOf } from '../lib/pages/shown-values.ts';
@@ -30,7 +30,7 @@ export async function startPage(
     path: '/games/{platformSlug}/{gameSlug}',
     pathValues: { platformSlug: examples.platform, gameSlug: examples.game },
   };
-  const samples = codeSamples({ id: 'call', name: 'Get a game' }, callSamples(call, api));
+  const samples = codeSamples({ id: 'call', name: 'Get a game' }, callSamples(call));
   const counts = countsOf(generation);
   const newest = newestCovers(generation, hasExplorer);
   await nextTurn();
@@ -54,12 +54,16 @@ export async function startPage(
       </div>
       <section class="ruled" aria-labelledby="first-call">
         <h2 id="first-call">A first call</h2>
-        <ol class="columns">
-          <li><strong>1. Get a key</strong> <a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
-          <li><strong>2. Set it</strong> In your terminal, run <code>export COVERS_KEY=cck_…</code> with your key.</li>
-          <li><strong>3. Call the API</strong> Paste this code. More is in the <a href="/docs">docs</a>, and in the <a href="/openapi.json">OpenAPI document</a> for tools.</li>
-        </ol>
-        ${besideResponse(samples, 'call', response)}
+        <div class="columns">
+          <ol>
+            <li><a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
+            <li>In your terminal, set the address and your key:
+              ${codeBlock({ id: 'variables', name: 'Variables', text: variables(api, 'cck_…') })}</li>
+            <li>Call the API. More is in the <a href="/docs">docs</a>, and in the <a href="/openapi.json">OpenAPI document</a> for tools.
+              ${samples}</li>
+          </ol>
+          ${responseBlock('call', response)}
+        </div>
       </section>`,
   });
 }
@@ -78,17 +82,17 @@ function newestCovers(generation: Generation | undefined, hasExplorer: boolean):
   const origin = originOf(generation);
   const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
   const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
-  // Fronts first, although others may be newer.
-  const covers = [
-    ...data.filter(({ type }) => isFront(type)),
-    ...data.filter(({ type }) => !isFront(type)),
-  ];
+  const frontTypes = generation?.frontTypes ?? [];
+  // Fronts first, although others may be newer; and at the end those without files.
+  const order = ({ type, files }: Cover) =>
+    files.length === 0 ? 2 : isFrontType(frontTypes, type) ? 0 : 1;
+  const covers = data.toSorted((a, b) => order(a) - order(b));
   const byGame = new Map<string, Html>();
   for (const cover of covers) {
     const { slug, title, platform } = cover.game;
     const path = pathOf(platform.slug, slug);
     if (byGame.has(path) || byGame.size === MOST_NEWEST) continue;
-    const image = gameImage(cover, { ...SMALL, origin });
+    const image = gameImage(cover, { ...SMALL, origin, frontTypes });
     const link = hasExplorer ? path : undefined;
     byGame.set(path, card(link, image, 'No preview', title, platform.name));
   }

@@ -42,6 +42,15 @@ export interface CheckContext {
   readonly proxyUser: string | undefined;
   /** Set by the check "database" once the database is open. */
   database?: Database;
+  /** Set by the check "sample records". */
+  addresses?: SampledAddresses;
+}
+
+/** Addresses in records, as clients get them; undefined if no record has one. */
+export interface SampledAddresses {
+  /** The page of a platform on the site. */
+  readonly page: string | undefined;
+  readonly image: string | undefined;
 }
 
 export interface Check {

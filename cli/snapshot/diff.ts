@@ -11,6 +11,7 @@ import { titlesOf } from '../../lib/format/index/titles.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
 import { type Compared, compareGenerations } from '../../lib/generations/compare.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
+import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { parseExactly, printable } from '../../lib/program/printable.ts';
 
 /** A generation, or the files that a run has written. */
@@ -106,8 +107,66 @@ const SIGNS = { added: '+', changed: '~', removed: '-' };
 /** In UTF-16 code units. */
 const LONGEST_SHOWN = 60;
 
+/** How many changes are shown without `--all`. */
+const SHOWN = 20;
+
+/**
+ * A summary of changes, such as "4,727 covers changed: type; 12 games added", and a line for each; for the first
+ * ones only, unless `isAll`. No lines if there are no changes.
+ * @param compare with `isAll`, it is called twice: memory does not grow with the number of changes
+ */
+export function* changeLines(
+  compare: () => Iterable<RecordChange>,
+  isAll: boolean,
+): Generator<string> {
+  const sums = new Map<string, Sum>();
+  const first: string[] = [];
+  let total = 0;
+  for (const change of compare()) {
+    if (total++ < SHOWN) first.push(changeLine(change));
+    addTo(sums, change);
+  }
+  if (total === 0) return;
+  yield summaryOf(sums);
+  if (isAll) for (const change of compare()) yield changeLine(change);
+  else yield* first;
+  if (!isAll && total > SHOWN) yield `… and ${inDigits(total - SHOWN)} more: --all shows them`;
+}
+
+/** The records of one kind to which the same has happened. */
+interface Sum extends Pick<RecordChange, 'kind' | 'change'> {
+  records: number;
+  /** In how many of the records a member differs, by its name: "files.width" for that of any file. */
+  readonly members: Map<string, number>;
+}
+
+function addTo(sums: Map<string, Sum>, { kind, change, members }: RecordChange): void {
+  const sum = getOrAdd(sums, `${kind} ${change}`, () => ({
+    ...{ kind, change, records: 0, members: new Map<string, number>() },
+  }));
+  sum.records++;
+  for (const name of new Set(members.map(([member]) => member.replaceAll(/\[\d+\]/g, '')))) {
+    sum.members.set(name, (sum.members.get(name) ?? 0) + 1);
+  }
+}
+
+function summaryOf(sums: ReadonlyMap<string, Sum>): string {
+  const parts = [...sums.values()]
+    .sort((a, b) => b.records - a.records)
+    .map(({ kind, change, records, members }) => {
+      const differing = [...members]
+        .sort(([, a], [, b]) => b - a)
+        .map(([name, count]) => (count === records ? name : `${name} (${inDigits(count)})`));
+      const which = differing.length > 0 ? `: ${differing.join(', ')}` : '';
+      return `${inDigits(records)} ${kind}${records === 1 ? '' : 's'} ${change}${which}`;
+    });
+  return printable(parts.join('; '));
+}
+
+const inDigits = (count: number) => count.toLocaleString('en');
+
 /** "~ /games/snes/chrono-trigger  title: "A" → "B"" */
-export function changeLine({ change, path, members }: RecordChange): string {
+function changeLine({ change, path, members }: RecordChange): string {
   const shown = members.map(
     ([name, before, after]) => `${name}: ${shownPart(before)} → ${shownPart(after)}`,
   );

@@ -27,6 +27,7 @@ import {
 } from '../../lib/generations/generations.ts';
 import { publishedAt, readHistory } from '../../lib/generations/history.ts';
 import { whyHeld } from '../../lib/generations/hold.ts';
+import { ONLY_CURRENT } from '../../lib/generations/prune.ts';
 import { readStatus } from '../../lib/generations/state-files.ts';
 import { printable } from '../../lib/program/printable.ts';
 import { SILENT } from '../../lib/program/progress.ts';
@@ -291,7 +292,8 @@ async function askDatabase(
     games: `${is('id', games)} OR slug IN (SELECT slug FROM games WHERE ${is('id', games)})`,
     covers: is('id', covers),
   };
-  const run = { snapshotsDir, settings, part, warnings: [], isDryRun: true, isForced: true };
+  const options = { snapshotsDir, settings, part, warnings: [], keep: ONLY_CURRENT };
+  const run = { ...options, isDryRun: true, isForced: true };
   const { report } = await generate(database, run, SILENT).finally(() =>
     rmSync(snapshotsDir, { recursive: true, force: true }),
   );

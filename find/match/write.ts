@@ -8,7 +8,7 @@ import {
   through,
 } from '../../lib/columns/columns.ts';
 import type { ColumnFile } from '../../lib/columns/container.ts';
-import { lookupOf } from '../../lib/columns/numbers.ts';
+import { lookupOf, NONE } from '../../lib/columns/numbers.ts';
 import { makePostings } from '../../lib/columns/postings.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from './forms.ts';
 import type { FormList, MatchIndex } from './open.ts';
@@ -19,9 +19,6 @@ export interface OtherIds {
   readonly ofGames: ReadonlyMap<string, readonly number[]>;
   readonly ofPlatforms: ReadonlyMap<string, readonly number[]>;
 }
-
-/** @param list the index of a list of forms */
-type AddForm = (list: number, key: number, letters: number) => void;
 
 /**
  * Collects the forms of the titles of games. Those of a platform are added in the order of their numbers.
@@ -34,15 +31,13 @@ export function makeForms(
     | { readonly file: () => ColumnFile; readonly platforms: number; readonly games: number }
     | undefined,
 ) {
-  let addEarlier: ((game: number, add: AddForm) => void) | undefined;
-  const lists = FORM_LISTS.map(() => makeFormList());
-  const [loose, words, parts] = lists;
+  /** The numbers now of the games of the earlier catalogue. */
+  const numberNow = new Uint32Array(earlier?.games ?? 0).fill(NONE);
+  const [loose, words, parts] = FORM_LISTS.map(() => makeFormList());
   return {
-    /** Adds the forms that a game had in the earlier catalogue. @param before its number there */
+    /** Keeps the forms that a game had in the earlier catalogue. @param before its number there */
     copy(game: number, before: number): void {
-      if (earlier === undefined) throw new Error('There is no earlier file of forms.');
-      addEarlier ??= readForms(earlier.file(), earlier.platforms, earlier.games);
-      addEarlier(before, (list, key, letters) => lists[list].add(key, game, letters));
+      numberNow[before] = game;
     },
     /** Adds the forms of one title of a game. */
     add(game: number, title: string, wordsOfTitle: readonly string[], slugOf?: () => string): void {
@@ -54,10 +49,15 @@ export function makeForms(
     },
     /** Makes the columns of all games. */
     finish(ids: OtherIds): object {
-      const { letters: _, ...wordList } = words.inOrder(firstGame);
-      const { letters: __, ...partList } = parts.inOrder(firstGame);
+      const old = earlier && openMatch(earlier.file(), earlier.platforms);
+      const all = (list: ReturnType<typeof makeFormList>, before: EarlierForms | undefined) => {
+        const added = list.inOrder(firstGame);
+        return before === undefined ? added : mergeForms(before, numberNow, added);
+      };
+      const { letters: _, ...wordList } = all(words, old?.words);
+      const { letters: __, ...partList } = all(parts, old?.parts);
       const index: MatchIndex = {
-        loose: loose.inOrder(firstGame),
+        loose: all(loose, old?.loose),
         words: wordList,
         parts: partList,
         gameIds: makePostings(ids.ofGames),
@@ -69,25 +69,43 @@ export function makeForms(
   };
 }
 
-/** @returns a function that adds the forms of a game */
-function readForms(
-  file: ColumnFile,
-  platforms: number,
-  games: number,
-): (game: number, add: AddForm) => void {
-  const index = openMatch(file, platforms);
-  const lists = FORM_LISTS.map((name) => ({
-    letters: undefined,
-    ...index[name],
-    ofGames: group<number, number, number>(columnOf(index[name].game), games),
-  }));
-  return (game, add) => {
-    for (const [list, { key, letters, ofGames }] of lists.entries()) {
-      const { start, members } = ofGames;
-      for (let at = start[game]; at < start[game + 1]; at++)
-        add(list, key[members[at]], letters?.[members[at]] ?? 0);
-    }
+type AllForms = FormList & { readonly letters: Uint32Array };
+type EarlierForms = FormList & { readonly letters?: Uint32Array };
+
+/**
+ * Merges the forms of an earlier catalogue with those of games that were added. Games that are kept are in the same
+ * order as before.
+ * @param numberNow for each game of the earlier catalogue, its number now, or none
+ */
+function mergeForms(before: EarlierForms, numberNow: Uint32Array, added: AllForms): AllForms {
+  const most = before.key.length + added.key.length;
+  const [key, game, letters] = [0, 0, 0].map(() => new Uint32Array(most));
+  const start = new Uint32Array(added.start.length);
+  let [count, next] = [0, 0];
+  const put = (ofKey: number, ofGame: number, ofLetters: number) => {
+    key[count] = ofKey;
+    game[count] = ofGame;
+    letters[count++] = ofLetters;
   };
+  const putAdded = () => put(added.key[next], added.game[next], added.letters[next++]);
+  for (let platform = 0; platform + 1 < start.length; platform++) {
+    const end = added.start[platform + 1];
+    for (let at = before.start[platform]; at < before.start[platform + 1]; at++) {
+      const number = numberNow[before.game[at]];
+      if (number === NONE) continue;
+      const ofKey = before.key[at];
+      while (
+        next < end &&
+        (added.key[next] < ofKey || (added.key[next] === ofKey && added.game[next] < number))
+      )
+        putAdded();
+      put(ofKey, number, before.letters?.[at] ?? 0);
+    }
+    while (next < end) putAdded();
+    start[platform + 1] = count;
+  }
+  const [keys, games, allLetters] = [key, game, letters].map((all) => all.subarray(0, count));
+  return { start, key: keys, game: lookupOf(games), letters: allLetters };
 }
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
@@ -106,7 +124,7 @@ function makeFormList() {
       letters.add(lettersOfForm);
     },
     /** @param firstGame for each platform, the number of its first game, and at the end that of all games */
-    inOrder(firstGame: Uint32Array): FormList & { readonly letters: Uint32Array } {
+    inOrder(firstGame: Uint32Array): AllForms {
       const all = { key: keys.all(), game: games.all(), letters: letters.all() };
       const platformOfGame = numbersOf(groupsOf(columnOf(firstGame)));
       let order: Uint32Array = Uint32Array.from(all.key.keys());

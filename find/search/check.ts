@@ -6,11 +6,15 @@
 import { compareSlices } from '../../lib/columns/arrays.ts';
 import { checkAscending, checkEach, checkStarts, damaged } from '../../lib/columns/checks.ts';
 import { checkPostings } from '../../lib/columns/postings.ts';
-import type { SearchIndex } from './open.ts';
+import type { FilterIndex, WordIndex } from './open.ts';
 import { filterRow, VALUE_FILTER_NAMES } from './value-filters.ts';
 
+interface HasGames {
+  readonly games: number;
+}
+
 /** @param file the name of the file of filters */
-export function checkFilters(index: SearchIndex, file: string): void {
+export function checkFilters(index: FilterIndex & HasGames, file: string): void {
   const { games, years, yearOfRank } = index;
   for (const name of VALUE_FILTER_NAMES) {
     const { list } = filterRow(name);
@@ -25,7 +29,7 @@ export function checkFilters(index: SearchIndex, file: string): void {
 }
 
 /** @param file the name of the file of words */
-export function checkWords(index: SearchIndex, file: string): void {
+export function checkWords(index: WordIndex & HasGames, file: string): void {
   const { games, words, variants, rankOfFurther, slugVariants, variantsByWords } = index;
   const count = variantsByWords.length;
   checkPostings(words, count, file, 'words');
@@ -51,7 +55,7 @@ export function checkWords(index: SearchIndex, file: string): void {
 }
 
 /** Checks that "words" lists for each word exactly the variants that have it. */
-function checkVariants({ words, variants }: SearchIndex, file: string): void {
+function checkVariants({ words, variants }: WordIndex, file: string): void {
   const { entries, entriesStart } = words;
   // For each word, where its next entry is.
   const next = entriesStart.slice(0, -1);

@@ -4,7 +4,6 @@ import { firstIndex } from '../../lib/columns/arrays.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
 import { entriesAt, findText, textsIn } from '../../lib/columns/postings.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
-import { FRONT_TYPES } from '../names/fronts.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { foldCase } from '../text/words.ts';
 import type { FilterIndex, SearchedGames, SearchIndex } from './open.ts';
@@ -27,16 +26,18 @@ export class Filters {
   private readonly platformNames: PlatformNames;
   private readonly rankSets: PostingSets<Rank>;
   private readonly byYear: RankOrder;
+  private readonly frontTypes: readonly string[];
   /** The values of lists that are searched by part, made by the first query that does so. */
   private readonly texts = new Map<FilterList, readonly string[]>();
 
-  /** @param byYear the order of `year_asc` */
+  /** @param byYear the order of `year_asc` @param frontTypes in any case */
   constructor(
     index: SearchIndex,
     catalogue: SearchedGames,
     platformNames: PlatformNames,
     rankSets: PostingSets<Rank>,
     byYear: RankOrder,
+    frontTypes: readonly string[],
   ) {
     this.all = everyNumber(index.games);
     this.index = index;
@@ -44,6 +45,7 @@ export class Filters {
     this.platformNames = platformNames;
     this.rankSets = rankSets;
     this.byYear = byYear;
+    this.frontTypes = frontTypes;
   }
 
   /** One set for each filter of a query. @param except a filter to ignore */
@@ -96,7 +98,7 @@ export class Filters {
   }
 
   private withFront(isWanted: boolean): NumberSet<Rank> {
-    const fronts = this.rankSets.unite(FRONT_TYPES.map((type) => this.withValue('type', type)));
+    const fronts = this.rankSets.unite(this.frontTypes.map((type) => this.withValue('type', type)));
     return isWanted ? fronts : this.rankSets.subtract(this.all, this.rankSets.toBits(fronts).bits);
   }
 

@@ -46,12 +46,16 @@ export class Search {
   private readonly titles: TitleMatcher;
   private readonly countFacet: CountFacet;
 
-  /** @param prepared the result of `prepareSearch` for the index */
+  /**
+   * @param prepared the result of `prepareSearch` for the index
+   * @param frontTypes the types of covers that are fronts, in any case
+   */
   constructor(
     index: SearchIndex,
     prepared: PreparedSearch,
     catalogue: SearchedGames,
     platformNames: PlatformNames,
+    frontTypes: readonly string[],
   ) {
     this.orders = prepared.orders;
     this.rankSets = new PostingSets<Rank>(index, index.games, new QueryMemory());
@@ -61,6 +65,7 @@ export class Search {
       platformNames,
       this.rankSets,
       prepared.orders.year_asc,
+      frontTypes,
     );
     this.titles = new TitleMatcher(index, prepared, platformNames, this.rankSets, (numbers) =>
       this.filters.onPlatforms(numbers),

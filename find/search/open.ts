@@ -115,7 +115,7 @@ export function openWords({ column }: ColumnFile, games: number): WordIndex {
 }
 
 /** @throws Error that names what is damaged */
-function openFilters({ column }: ColumnFile, games: number): FilterIndex {
+export function openFilters({ column }: ColumnFile, games: number): FilterIndex {
   const lists = VALUE_FILTER_NAMES.map((name) => {
     const { list } = filterRow(name);
     return [list, openPostings(column, list)] as const;

@@ -24,38 +24,36 @@ export interface FilteredGames {
 interface GameValues {
   /** The distinct values, with those that no game has; null for an unknown one. */
   readonly texts: readonly (string | null)[];
-  /** Hands the index of each value that a game has to a function. */
-  forEach(rank: number, use: (value: number) => void): void;
+  /** Hands the index of each value of each game to a function, in the order of ranks. */
+  forEach(add: (rank: number, value: number) => void): void;
 }
 
 export function makeFilters({ years: yearAt, values }: FilteredGames): FilterIndex {
-  const lists = VALUE_FILTER_NAMES.map((name) => [
-    filterRow(name).list,
-    collect(values[name], yearAt.length),
-  ]);
+  const lists = VALUE_FILTER_NAMES.map((name) => [filterRow(name).list, collect(values[name])]);
   const years = Int32Array.from(new Set(yearAt))
     .filter((year) => year !== NO_YEAR)
     .sort();
   const indexOfYear = new Map(Array.from(years, (year, index) => [year, index]));
+  const yearOfRank = new Uint16Array(yearAt.length);
+  for (let rank = 0; rank < yearAt.length; rank++)
+    yearOfRank[rank] = indexOfYear.get(yearAt[rank]) ?? years.length;
   return {
     ...(Object.fromEntries(lists) as Record<FilterList, Postings>),
     years,
-    yearOfRank: Uint16Array.from(yearAt, (year) => indexOfYear.get(year) ?? years.length),
+    yearOfRank,
   };
 }
 
 /** Collects the ranks of games by their values, without regard to case. */
-function collect({ texts, forEach }: GameValues, games: number): Postings {
+function collect({ texts, forEach }: GameValues): Postings {
   const byText = new Map<string, GrowingList>();
   const listOf = texts.map((text) =>
     text === null ? undefined : getOrAdd(byText, foldCase(text), () => new GrowingList(16)),
   );
-  let rank = 0;
-  const add = (value: number) => {
+  forEach((rank, value) => {
     const list = listOf[value];
     // A game can have the same value several times.
     if (list?.last() !== rank) list?.add(rank);
-  };
-  for (; rank < games; rank++) forEach(rank, add);
+  });
   return makePostings(new Map(Array.from(byText, ([text, ranks]) => [text, ranks.all()])));
 }

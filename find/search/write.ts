@@ -3,13 +3,24 @@
  * load. What an earlier run wrote is read by this file alone.
  */
 import { compareSlices } from '../../lib/columns/arrays.ts';
-import { columnOf, GrowingList, group, groupsOf, numbersOf } from '../../lib/columns/columns.ts';
+import {
+  columnOf,
+  GrowingList,
+  group,
+  groupsOf,
+  merge,
+  numbersOf,
+  through,
+  withoutNone,
+} from '../../lib/columns/columns.ts';
 import type { ColumnFile } from '../../lib/columns/container.ts';
 import { NONE } from '../../lib/columns/numbers.ts';
 import {
   encodeTexts,
   entriesAt,
+  findText,
   makePostings,
+  mergePostings,
   type Postings,
   textAt,
   textCount,
@@ -17,18 +28,18 @@ import {
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { equals } from '../text/variants.ts';
 import { isScriptWithoutSpaces } from '../text/words.ts';
-import { encodeMiniSearch } from './minisearch.ts';
+import { type TextTarget, writeMiniSearch } from './minisearch.ts';
 import { LONGEST_ENDING, openWords, type VariantWords, type WordIndex } from './open.ts';
 
 export interface WrittenWords {
   readonly columns: WordIndex;
-  /** The text of `search.json`, in pieces. @param pathOf as for {@link encodeMiniSearch} */
-  miniSearch(pathOf: (rank: number) => string): Iterable<string>;
+  /** Writes `search.json`. @param pathOf as for {@link writeMiniSearch} */
+  writeMiniSearch(target: TextTarget, pathOf: (rank: number) => string): void;
 }
 
 /** The words of a game, in the order of its variants. */
 interface GameVariants {
-  readonly variants: readonly (readonly number[])[];
+  readonly variants: readonly (readonly string[])[];
   /** Whether the last one is the words of the game's slug, and of none of its titles. */
   readonly endsWithSlug: boolean;
 }
@@ -42,35 +53,14 @@ export function makeWords(
   games: number,
   earlier: { readonly file: () => ColumnFile; readonly games: number } | undefined,
 ) {
-  const table = makeTextTable();
-  let earlierVariants: ((rank: number) => GameVariants) | undefined;
-  const words = new GrowingList();
-  const start = new GrowingList();
-  let end = 0;
-  start.add(end);
-  const further: (readonly number[])[] = [];
-  const rankOfFurther: number[] = [];
-  const slugVariants: number[] = [];
-  const addVariant = (variant: readonly number[]) => {
-    for (const word of variant) words.add(word);
-    end += variant.length;
-    start.add(end);
-  };
-  const addGame = (rank: number, { variants, endsWithSlug }: GameVariants) => {
-    const [first = [], ...others] = variants;
-    addVariant(first);
-    for (const variant of others) {
-      further.push(variant);
-      rankOfFurther.push(rank);
-    }
-    if (endsWithSlug) slugVariants.push(games + further.length - 1);
-  };
+  /** The ranks now of the games of the earlier catalogue. */
+  const rankNow = new Uint32Array(earlier?.games ?? 0).fill(NONE);
+  const added: AddedGame[] = [];
+  const all = collectWords(games);
   return {
-    /** Adds the words that a game had in the earlier catalogue. @param before its rank there */
+    /** Keeps the words that a game had in the earlier catalogue. @param before its rank there */
     copy(rank: number, before: number): void {
-      if (earlier === undefined) throw new Error('There is no earlier file of words.');
-      earlierVariants ??= readVariants(earlier.file(), earlier.games, table.numberOf);
-      addGame(rank, earlierVariants(before));
+      rankNow[before] = rank;
     },
     /**
      * @param variants of the title and the alternative titles
@@ -87,19 +77,56 @@ export function makeWords(
       };
       others.forEach(addNew);
       const endsWithSlug = ofSlug !== undefined && addNew(ofSlug);
-      addGame(rank, {
-        variants: distinct.map((variant) => variant.map(table.numberOf)),
-        endsWithSlug,
-      });
+      const game = { variants: distinct, endsWithSlug };
+      if (earlier === undefined) all.add(rank, game);
+      else added.push({ rank, ...game });
     },
     /** Makes the files of all games. */
     finish(): WrittenWords {
+      const columns =
+        earlier === undefined
+          ? all.finish()
+          : mergeWords(openWords(earlier.file(), earlier.games), rankNow, games, added);
+      return {
+        columns,
+        writeMiniSearch: (target, pathOf) => writeMiniSearch(target, columns, games, pathOf),
+      };
+    },
+  };
+}
+
+/** Collects the words of all games. @param games how many there will be */
+function collectWords(games: number) {
+  const table = makeTextTable();
+  const words = new GrowingList();
+  const start = new GrowingList();
+  let end = 0;
+  start.add(end);
+  const further: (readonly number[])[] = [];
+  const rankOfFurther: number[] = [];
+  const slugVariants: number[] = [];
+  const addVariant = (variant: readonly number[]) => {
+    for (const word of variant) words.add(word);
+    end += variant.length;
+    start.add(end);
+  };
+  return {
+    add(rank: number, { variants, endsWithSlug }: GameVariants): void {
+      const [first = [], ...others] = variants.map((variant) => variant.map(table.numberOf));
+      addVariant(first);
+      for (const variant of others) {
+        further.push(variant);
+        rankOfFurther.push(rank);
+      }
+      if (endsWithSlug) slugVariants.push(games + further.length - 1);
+    },
+    finish(): WordIndex {
       for (const variant of further) addVariant(variant);
       const { orderOf, sorted } = table.inOrder();
       const all: VariantWords = { words: words.all(), start: start.all() };
       for (let at = 0; at < end; at++) all.words[at] = orderOf[all.words[at]];
-      const { postings, frequencies, distinct } = invert(sorted, all);
-      const columns: WordIndex = {
+      const postings = invert(sorted, all);
+      return {
         words: postings,
         endings: indexEndings(postings),
         variants: all,
@@ -107,41 +134,114 @@ export function makeWords(
         slugVariants: Uint32Array.from(slugVariants),
         variantsByWords: sortVariants(all),
       };
-      const ofTitles = distinct.subarray(0, games);
-      return {
-        columns,
-        miniSearch: (pathOf) => encodeMiniSearch(postings, frequencies, ofTitles, pathOf),
-      };
     },
   };
 }
 
-/** @returns a function that returns the variants of the game at a rank, with the numbers of words from `numberOf` */
-function readVariants(
-  file: ColumnFile,
+interface AddedGame extends GameVariants {
+  readonly rank: number;
+}
+
+/**
+ * Merges the words of an earlier catalogue with those of games that were added. Games that are kept are in the same
+ * order as before.
+ * @param rankNow for each game of the earlier catalogue, its rank now, or none @param games how many there are now
+ * @param added in title order
+ */
+function mergeWords(
+  before: WordIndex,
+  rankNow: Uint32Array,
   games: number,
-  numberOf: (word: string) => number,
-): (rank: number) => GameVariants {
-  const { words: texts, variants, rankOfFurther, slugVariants } = openWords(file, games);
-  const { words, start } = variants;
-  const ofSlug = new Set(slugVariants);
-  const numbers = new Uint32Array(textCount(texts)).fill(NONE);
-  const furtherOf = new Map<number, number[]>();
-  rankOfFurther.forEach((rank, position) => {
-    getOrAdd(furtherOf, rank, () => []).push(games + position);
-  });
-  const wordsOf = (variant: number) =>
-    Array.from(words.subarray(start[variant], start[variant + 1]), (word) => {
-      if (numbers[word] === NONE) numbers[word] = numberOf(textAt(texts, word));
-      return numbers[word];
-    });
-  return (rank) => {
-    const further = furtherOf.get(rank) ?? [];
-    return {
-      variants: [rank, ...further].map(wordsOf),
-      endsWithSlug: ofSlug.has(further.at(-1) ?? -1),
-    };
+  added: readonly AddedGame[],
+): WordIndex {
+  const gamesBefore = rankNow.length;
+  /** For each variant of before, its number now, or none. */
+  const numberNow = new Uint32Array(gamesBefore + before.rankOfFurther.length).fill(NONE);
+  numberNow.set(rankNow);
+  const addedVariants: [number: number, words: readonly string[]][] = [];
+  const slugVariants: number[] = [];
+  const rankOfFurther = new GrowingList();
+  let variants = games;
+  let next = 0;
+  /** Numbers the further variants of the games that were added, up to a rank. */
+  const addUpTo = (rank: number) => {
+    for (; next < added.length && added[next].rank < rank; next++) {
+      const [first, ...others] = added[next].variants;
+      addedVariants.push([added[next].rank, first]);
+      for (const variant of others) {
+        addedVariants.push([variants++, variant]);
+        rankOfFurther.add(added[next].rank);
+      }
+      if (added[next].endsWithSlug) slugVariants.push(variants - 1);
+    }
   };
+  before.rankOfFurther.forEach((rankBefore, position) => {
+    const rank = rankNow[rankBefore];
+    if (rank === NONE) return;
+    addUpTo(rank);
+    rankOfFurther.add(rank);
+    numberNow[gamesBefore + position] = variants++;
+  });
+  addUpTo(games);
+  addedVariants.sort(([a], [b]) => a - b);
+  for (const variant of before.slugVariants)
+    if (numberNow[variant] !== NONE) slugVariants.push(numberNow[variant]);
+
+  const [addedWords, addedEndings] = [new Map<string, number[]>(), new Map<string, number[]>()];
+  const addTo = (lists: Map<string, number[]>, text: string, variant: number) => {
+    const list = getOrAdd(lists, text, () => []);
+    // A variant can have a word or an ending several times.
+    if (list.at(-1) !== variant) list.push(variant);
+  };
+  for (const [variant, words] of addedVariants)
+    for (const word of words) {
+      addTo(addedWords, word, variant);
+      for (const ending of endingsOf(word)) addTo(addedEndings, ending, variant);
+    }
+  const { now: words, indexNow } = mergePostings(before.words, numberNow, addedWords);
+  const ofAdded = addedVariants.map(([variant, texts]) => {
+    return [variant, texts.map((text) => findText(words, text))] as const;
+  });
+  const all = mergeVariants(before.variants, numberNow, indexNow, variants, ofAdded);
+  const compare = (a: number, b: number) => compareSlices(all.words, all.start, a, b) || a - b;
+  const kept = through(columnOf<number, number>(before.variantsByWords), columnOf(numberNow));
+  const sorted = addedVariants.map(([variant]) => variant).sort(compare);
+  return {
+    words,
+    endings: mergePostings(before.endings, numberNow, addedEndings).now,
+    variants: all,
+    rankOfFurther: rankOfFurther.all(),
+    slugVariants: Uint32Array.from(slugVariants).sort(),
+    variantsByWords: numbersOf(merge(numbersOf(withoutNone(kept)), sorted, compare)),
+  };
+}
+
+/**
+ * @param indexNow for each word of before, its index now @param count how many variants there are now
+ * @param added the further ones, each with the indexes of its words
+ */
+function mergeVariants(
+  before: VariantWords,
+  numberNow: Uint32Array,
+  indexNow: Uint32Array,
+  count: number,
+  added: readonly (readonly [variant: number, words: readonly number[]])[],
+): VariantWords {
+  const start = new Uint32Array(count + 1);
+  for (let variant = 0; variant < numberNow.length; variant++)
+    if (numberNow[variant] !== NONE)
+      start[numberNow[variant] + 1] = before.start[variant + 1] - before.start[variant];
+  for (const [variant, { length }] of added) start[variant + 1] = length;
+  for (let variant = 0; variant < count; variant++) start[variant + 1] += start[variant];
+  const words = new Uint32Array(start[count]);
+  for (let variant = 0; variant < numberNow.length; variant++) {
+    if (numberNow[variant] === NONE) continue;
+    let to = start[numberNow[variant]];
+    for (let at = before.start[variant]; at < before.start[variant + 1]; at++)
+      words[to++] = indexNow[before.words[at]];
+  }
+  for (const [variant, ofVariant] of added) words.set(ofVariant, start[variant]);
+  return { words, start };
 }
 
 /** Numbers words in the order in which they first appear. */
@@ -166,48 +266,34 @@ function makeTextTable() {
   };
 }
 
-/** How often a variant has a word is counted up to this. */
-const MOST_COUNTED = 255;
-
-/**
- * Makes postings: for each word, the variants that have it. Parallel to their entries: `frequencies`, how often
- * the variant has the word. `distinct`: how many different words each variant has.
- */
-function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: VariantWords) {
+/** Makes postings: for each word, the variants that have it. */
+function invert(
+  sorted: Pick<Postings, 'text' | 'textStart'>,
+  { words, start }: VariantWords,
+): Postings {
   const variantOf = numbersOf(groupsOf(columnOf(start)));
   const ofWords = group<number, number, number>(columnOf(words), textCount(sorted));
   const [entries, entriesStart] = [new GrowingList(), new GrowingList()];
-  const frequencies = new Uint8Array(words.length);
-  const distinct = new Uint16Array(start.length - 1);
   let count = 0;
   for (let word = 0; word < textCount(sorted); word++) {
     entriesStart.add(count);
     for (let at = ofWords.start[word]; at < ofWords.start[word + 1]; at++) {
       const variant = variantOf[ofWords.members[at]];
       // A variant can have a word several times.
-      if (at === ofWords.start[word] || entries.last() !== variant) {
-        entries.add(variant);
-        distinct[variant]++;
-        count++;
-      }
-      frequencies[count - 1] = Math.min(frequencies[count - 1] + 1, MOST_COUNTED);
+      if (at > ofWords.start[word] && entries.last() === variant) continue;
+      entries.add(variant);
+      count++;
     }
   }
   entriesStart.add(count);
-  const postings = { ...sorted, entries: entries.all(), entriesStart: entriesStart.all() };
-  return { postings, frequencies, distinct };
+  return { ...sorted, entries: entries.all(), entriesStart: entriesStart.all() };
 }
 
 /** The endings of the words in scripts without spaces, each with the variants that have it. */
 function indexEndings(words: Postings): Postings {
   const variantsOfEnding = new Map<string, Set<number>>();
   for (let word = 0; word < textCount(words); word++) {
-    const text = textAt(words, word);
-    if (!isScriptWithoutSpaces(text)) continue;
-    const characters = [...text];
-    // Every suffix that has at least two characters, cut to the longest ending.
-    for (let from = 0; from + 1 < characters.length; from++) {
-      const ending = characters.slice(from, from + LONGEST_ENDING).join('');
+    for (const ending of endingsOf(textAt(words, word))) {
       const variants = getOrAdd(variantsOfEnding, ending, () => new Set<number>());
       for (const variant of entriesAt(words, word)) variants.add(variant);
     }
@@ -220,6 +306,15 @@ function indexEndings(words: Postings): Postings {
       ]),
     ),
   );
+}
+
+/** Every suffix of a word that has at least two characters, cut to the longest ending; none in other scripts. */
+function endingsOf(word: string): string[] {
+  if (!isScriptWithoutSpaces(word)) return [];
+  const characters = [...word];
+  return characters
+    .slice(0, -1)
+    .map((_, from) => characters.slice(from, from + LONGEST_ENDING).join(''));
 }
 
 /** The numbers of all variants, ordered by their words. */

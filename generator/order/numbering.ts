@@ -55,10 +55,13 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   const collator = makeCollator();
   const compare = (a: GameItem, b: GameItem) =>
     collator.compare(titleOf(a), titleOf(b)) || tieOrder(a, b);
-  const others = numbersOf(games.byId)
-    .filter((game) => sameNamed[game] === NONE)
-    .sort((a, b) => compare(at(a), at(b)));
-  const merged = merge<GameItem>(games.inOrder, columnOf<number, GameItem>(others), compare);
+  const byId = numbersOf(games.byId);
+  const others = new Uint32Array(byId.length);
+  let count = 0;
+  for (let index = 0; index < byId.length; index++)
+    if (sameNamed[byId[index]] === NONE) others[count++] = byId[index];
+  const inOrder = others.subarray(0, count).sort((a, b) => compare(at(a), at(b)));
+  const merged = merge<GameItem>(games.inOrder, columnOf<number, GameItem>(inOrder), compare);
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
 
@@ -95,7 +98,7 @@ export function numberRecords(catalogue: Unnumbered): Numbering {
 
 /** Sorts the covers of each game by region, type and id. */
 function sortCovers(
-  { values: { region, type }, ids }: Covers,
+  { values: { region, type }, ids, firstRow }: Covers,
   firstCoverOfGame: Column<GameNumber, CoverNumber>,
   itemOfCover: Column<CoverNumber, CoverItem>,
 ): void {
@@ -109,7 +112,8 @@ function sortCovers(
   const compareItems = (a: number, b: number) => compare(at(a), at(b));
   for (let game = at<GameNumber>(0); game + 1 < firstCoverOfGame.length; game++) {
     const [from, to] = [firstCoverOfGame[game], firstCoverOfGame[next(game)]];
-    if (to - from > 1) items.subarray(from, to).sort(compareItems);
+    // Stored covers are in this order; rows come after them.
+    if (to - from > 1 && items[to - 1] >= firstRow) items.subarray(from, to).sort(compareItems);
   }
 }
 

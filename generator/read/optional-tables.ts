@@ -83,7 +83,7 @@ export function checkTitles(
     });
     const warn = (reason: string, text: Value) =>
       report.warn('game_titles', BLOCK, id, reason, text);
-    for (const title of once) noteOddText(title, 'title', warn, 'searched');
+    for (const title of once) noteOddText(title, 'title', warn, 'name', 'searched');
     found.set(key, once);
   }
   return found;

@@ -30,10 +30,10 @@ import type {
   Values,
 } from '../rows/catalogue.ts';
 import { NUMBER_COLUMNS } from '../rows/catalogue.ts';
-import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
+import { findId, idOf, makeIds, readId, setId, valueOfId } from '../rows/ids.ts';
 import { COVER, FILE, FILE_MEMBERS, GAME, GAME_MEMBERS, PLATFORM } from '../rows/members.ts';
 import { RowTexts } from '../rows/texts.ts';
-import { compareUnits, encodeTime, makeCollator } from '../rows/values.ts';
+import { compareUnits, encodeTime, hashTitle, makeCollator } from '../rows/values.ts';
 import { checkIds, checkTitles, type OptionalTables } from './optional-tables.ts';
 import { makeIdCheck, type ReadTable, readSelected, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
@@ -106,7 +106,7 @@ export async function readRows(reading: Reading): Promise<Rows> {
 }
 
 export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
-  const found: (Platform & { id: string })[] = [];
+  const found: Platform[] = [];
   const allIds = new Set<string>();
   const taken = new Set<string>();
   const slugs = new Set<string>();
@@ -135,7 +135,7 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
       compareUnits(a.slug, b.slug),
   );
   return {
-    platforms: found.map(({ slug, name }): Platform => ({ slug, name })),
+    platforms: found,
     numberOf: new Map(found.map(({ id }, number) => [id, at(number)])),
     allIds,
     asText: JSON.stringify([found, [...allIds]]),
@@ -179,11 +179,16 @@ async function readGames(reading: Reading): Promise<GameRows> {
       const platform = platforms.numberOf.get(platformId);
       if (platform === undefined) {
         const isLeftOut = platforms.allIds.has(platformId);
-        const reason = isLeftOut ? 'its platform is left out' : 'the platform does not exist';
+        const reason =
+          row[GAME.platform_id] === null
+            ? 'platform_id is NULL'
+            : isLeftOut
+              ? 'its platform is left out'
+              : 'the platform does not exist';
         throw new RowFault(reason, row[GAME.platform_id], { isConsequence: true });
       }
       const slug = check.checkSlug(row[GAME.slug]);
-      check.checkText(row[GAME.title], 'title');
+      const title = check.checkText(row[GAME.title], 'title');
       const year = check.checkOptionalYear(row[GAME.release_year], note);
       games.texts.add(index, check.encodeValues(row, GAME_MEMBERS, String(year), note));
       values.read(row, index);
@@ -195,6 +200,7 @@ async function readGames(reading: Reading): Promise<GameRows> {
       taken.add(slug);
       games.platform[index] = platform;
       games.year[index] = year ?? NO_YEAR;
+      games.titleHash[index] = hashTitle(title);
     },
   });
   return { ...games, count, values: values.all() };
@@ -314,7 +320,7 @@ async function readFiles(reading: Reading, games: GameRows, covers: CoverRows): 
       if (cover === undefined) throw noCover(row[FILE.cover_id]);
       if (covers.game[cover] === NONE) return;
       const url = check.checkFileUrl(row[FILE.path], filesUrl);
-      check.noteOddText(String(row[FILE.path]), 'path', note);
+      check.noteOddText(String(row[FILE.path]), 'path', note, 'path');
       const file = at<FileRow>(count++);
       const address = check.encodeUrl(url, filesUrl);
       files.texts.add(file, check.encodeValues(row, FILE_MEMBERS, address, note));
@@ -326,7 +332,24 @@ async function readFiles(reading: Reading, games: GameRows, covers: CoverRows): 
     },
   });
   if (scope.loose !== undefined) await findLooseFiles(reading, scope.loose);
+  warnOfCoversWithoutFiles(reading, games, covers);
   return files;
+}
+
+const WITHOUT_FILES =
+  'the cover is approved and has no files: served without, and never as the best of its game';
+
+function warnOfCoversWithoutFiles(
+  { report, scope }: Reading,
+  games: GameRows,
+  { ids, game, files }: CoverRows,
+): void {
+  for (const cover of indexesOf(game)) {
+    const ofGame = game[cover];
+    if (files[cover] > 0 || ofGame === NONE) continue;
+    const block = scope.blockOfGame(idOf(games.ids, ofGame));
+    report.warn('covers', block, valueOfId(idOf(ids, cover)), WITHOUT_FILES, null);
+  }
 }
 
 function noCover(cover: Value): RowFault {

@@ -22,6 +22,46 @@ const REPLACEMENT = '\ufffd';
 /** How a JSON array of texts, or a JSON object, begins. A title may begin with a bracket, too. */
 const JSON_START = /^\s*(?:\[\s*["\]]|\{\s*["}])/;
 
+const ENTITY = /&(?:[a-z]{2,8}\d{0,2}|#\d{1,7}|#x[\da-f]{1,6});/i;
+const TAG =
+  /<\/?(?:a|b|big|blockquote|br|center|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|q|s|small|span|strong|su[bp]|table|t[drh]|u|ul)\b[^<>]*>|<!--/i;
+/** A name is a text on one line, and prose may have lines and white space at will. A code is of one word, such as `thumb`. */
+type TextKind = 'name' | 'prose' | 'path' | 'code';
+
+const WITH_ENTITIES = 'HTML entities: @ with them; operations/database.md has a view without them';
+
+/** What no text of a kind should have. In the place of "@" stands what is done with it. */
+const ODD: Readonly<Record<TextKind, readonly (readonly [pattern: RegExp, what: string])[]>> = {
+  code: [],
+  path: [
+    [ENTITY, WITH_ENTITIES],
+    [/^\s|\s$/, 'white space at an end: @ with it'],
+  ],
+  prose: [
+    [ENTITY, WITH_ENTITIES],
+    [TAG, 'HTML tags: @ with them'],
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
+    [/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/, 'control characters: @ with them'],
+  ],
+  name: [
+    [ENTITY, WITH_ENTITIES],
+    [TAG, 'HTML tags: @ with them'],
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
+    [/[\0-\x1f\x7f-\x9f]/, 'control characters: @ with them'],
+    [/^\s|\s\s|\s$/, 'white space at an end, or doubled: @ with it'],
+  ],
+};
+
+/** Nearly all texts are plain, and one pass tells: looking for each oddity takes four times as long. */
+const MAY_BE_ODD: Readonly<Record<TextKind, RegExp>> = {
+  code: /\ufffd|^\s*[[{]/,
+  path: /[&\ufffd]|^[\s[{]|\s$/,
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
+  prose: /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f&<\ufffd]|^\s*[[{]/,
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
+  name: /[\0-\x1f\x7f-\x9f&<\ufffd]|^[\s[{]|\s(?:\s|$)/,
+};
+
 /**
  * Notes what is probably wrong with a text. If it contains U+FFFD, either its bytes are not UTF-8, or it was
  * stored with this character; these cases look the same. If it is JSON, the site keeps a list in one column.
@@ -31,9 +71,10 @@ export function noteOddText(
   text: string | null,
   column: string,
   note: Note,
+  kind: TextKind = 'name',
   use: 'served' | 'searched' = 'served',
 ): void {
-  if (text === null) return;
+  if (text === null || !MAY_BE_ODD[kind].test(text)) return;
   if (text.includes(REPLACEMENT)) {
     note(`${column} has bytes that are not UTF-8, or holds U+FFFD: ${use} with U+FFFD`, text);
   }
@@ -43,6 +84,21 @@ export function noteOddText(
       text,
     );
   }
+  for (const [pattern, what] of ODD[kind]) {
+    const at = text.search(pattern);
+    if (at >= 0) note(`${column} has ${what.replace('@', use)}`, partOf(text, at));
+  }
+}
+
+/** In UTF-16 code units, before and behind what is odd in a long text. */
+const [BEFORE, BEHIND] = [20, 60];
+
+/** The part of a text around a position. */
+function partOf(text: string, at: number): string {
+  if (text.length <= BEFORE + BEHIND) return text;
+  const start = Math.max(0, at - BEFORE);
+  const part = text.slice(start, at + BEHIND);
+  return `${start > 0 ? '…' : ''}${part}${at + BEHIND < text.length ? '…' : ''}`;
 }
 
 function isJson(text: string): boolean {
@@ -54,14 +110,20 @@ function isJson(text: string): boolean {
   }
 }
 
+function isNull(column: string): RowFault {
+  return new RowFault(`${column} is NULL`, null);
+}
+
 export function checkId(value: Value, column = 'id'): Id {
+  if (value === null) throw isNull(column);
   const id = readId(value);
   if (id === undefined) throw new RowFault(`${column} is not an unsigned whole number`, value);
   return id;
 }
 
 export function checkSlug(value: Value): string {
-  if (value === '' || value === null) throw new RowFault('slug is empty', value);
+  if (value === null) throw isNull('slug');
+  if (value === '') throw new RowFault('slug is empty', value);
   if (typeof value !== 'string' || !isSlug(value)) {
     throw new RowFault('slug does not fit a path', value);
   }
@@ -70,6 +132,7 @@ export function checkSlug(value: Value): string {
 
 /** A text that is required and not blank. */
 export function checkText(value: Value, column: string): string {
+  if (value === null) throw isNull(column);
   if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
   if (value.trim() === '') throw new RowFault(`${column} is empty`, value);
   return value;
@@ -127,6 +190,7 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
  * @param filesUrl the address that a relative path is appended to, without a slash at its end
  */
 export function checkFileUrl(value: Value, filesUrl: string): string {
+  if (value === null) throw isNull('path');
   if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty', value);
   if (PLAIN_PATH.test(value)) return `${filesUrl}/${value}`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
@@ -180,12 +244,14 @@ export function encodeValues(
   let values = '';
   for (const { name, form, position } of members) {
     const value = row[position];
-    if (form === 'text') {
+    if (form === 'year' || form === 'url') values += own;
+    else if (form === 'count') values += checkOptionalCount(value, name);
+    else if (form === 'id') values += value;
+    else {
       const text = checkOptionalText(value, name);
-      noteOddText(text, name, note);
+      noteOddText(text, name, note, form);
       values += encodeText(text);
-    } else if (form === 'year' || form === 'url') values += own;
-    else values += form === 'count' ? checkOptionalCount(value, name) : value;
+    }
     values += '\0';
   }
   return values;

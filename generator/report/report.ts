@@ -160,7 +160,7 @@ export class Report {
   /** Sets how many covers are not public, by status, and warns of statuses other than approved, pending and rejected. */
   setNotPublic(counts: readonly (readonly [status: Value, covers: number])[]): void {
     const sorted = counts
-      .map(([status, covers]) => [String(shownValue(status)) || 'empty', covers] as const)
+      .map(([status, covers]) => [String(shownValue(status ?? 'NULL')) || 'empty', covers] as const)
       .sort(([a, m], [b, n]) => n - m || compareValues(a, b));
     this.notPublic = sorted.slice(0, MOST_LISTED);
     const others = sorted.filter(([status]) => status !== 'pending' && status !== 'rejected');
@@ -334,9 +334,22 @@ function firstOf(texts: readonly string[], most: number): readonly string[] {
   return texts.length > most ? [...texts.slice(0, most), '…'] : texts;
 }
 
-/** A warning as one line without a full stop. */
-export function warningText({ table, reason, count }: Warning): string {
-  return table === null ? reason : `${count} of ${table}: ${reason}`;
+/** How many rows a warning names, and how many code units of the value of each. */
+const MOST_EXAMPLES = 3;
+const LONGEST_EXAMPLE = 90;
+
+/** A warning as one line without a full stop, with its first rows: `2 of games: … (7: "Tom &amp; Jerry", 9: …)`. */
+export function warningText({ table, reason, count, rows }: Warning): string {
+  if (table === null) return reason;
+  const examples = rows.slice(0, MOST_EXAMPLES).map(({ id, value }) => {
+    if (value === null) return String(id);
+    const text = String(value);
+    const shown = text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}…` : value;
+    return `${id}: ${printableJson(shown)}`;
+  });
+  const more = count > examples.length ? ', …' : '';
+  const shown = examples.length === 0 ? '' : ` (${examples.join(', ')}${more})`;
+  return `${count} of ${table}: ${reason}${shown}`;
 }
 
 /**

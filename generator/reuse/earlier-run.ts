@@ -16,6 +16,7 @@ import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { Scope, StatusCounts } from '../read/read-catalogue.ts';
+import type { Warning } from '../report/report.ts';
 import type { NUMBER_COLUMNS } from '../rows/catalogue.ts';
 import { SETTING_VARIABLES } from '../rows/settings.ts';
 import type { KnownBlocks } from './find-changes.ts';
@@ -40,7 +41,7 @@ interface RunKey {
 const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
   program: 'the last run was one of another version of the program or of Node',
   database: 'the last run read another database, or a table or view was altered',
-  settings: `the last run had another ${SETTING_VARIABLES.join(' or ')}`,
+  settings: `the last run had another ${SETTING_VARIABLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
   generation: 'the last run did not write the current generation',
 };
 
@@ -59,6 +60,8 @@ export type KeptColumn =
 
 /** What a run knows that the next one needs. */
 export interface ForNextRun extends KnownBlocks, KeptValues {
+  /** The warnings about the catalogue as a whole. */
+  readonly warnings: readonly Warning[];
   /** How many covers are not public, by status. */
   readonly notPublic: StatusCounts;
   /** The hash of all rows of `game_titles`. */
@@ -136,8 +139,10 @@ export function saveRun(
   const states = manifest.files.map((file) => [file.path, fileState(dir, file)]);
   const stored = { ...rows, key, fullRunAt, files: Object.fromEntries(states) };
   const json = Buffer.from(JSON.stringify(stored));
-  const content = Buffer.concat([...encodeColumns({ json, ...columns }, FORMAT_VERSION)]);
-  const file = Buffer.concat([content, hash('sha256', content, 'buffer')]);
+  const content = [...encodeColumns({ json, ...columns }, FORMAT_VERSION)];
+  const sha256 = createHash('sha256');
+  for (const piece of content) sha256.update(piece);
+  const file = [...content, sha256.digest()];
   replaceFile(path.join(snapshotsDir, EARLIER_RUN), file, { mode: 0o600 });
 }
 

@@ -9,12 +9,7 @@
  * A run of the recent changes computes only the fingerprints of the blocks in which an index on `updated_at` shows
  * such changes, and keeps the others as they are stored. So what it has missed differs in the next run of all blocks.
  */
-import {
-  type Reader,
-  type SnapshotReader,
-  selectCount,
-  type Value,
-} from '../../lib/database/database.ts';
+import { type SnapshotReader, selectCount, type Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
 import { readSelected, type Selection } from '../read/read-table.ts';
@@ -37,18 +32,11 @@ export type AllFingerprints = Readonly<Record<Group, Fingerprints>>;
 const UNSETTLED = ' unsettled';
 
 /**
- * CRC32 is linear: for some times, two rows that change from the same time to the same time leave the sum
- * of their CRC32 as it was. With a weight for each id, it differs.
- */
-const checksumOf = (text: string) =>
-  `(CRC32(${text}) * ((((id & 65535) * 40503) & 65535) | 32768)) >> 16`;
-
-/**
  * The fingerprints of all blocks, or of those that conditions choose ({@link rangesOf}).
  * @param now the time of the database @throws Error if the result is incomplete
  */
 export async function readFingerprints(
-  reader: Reader,
+  reader: SnapshotReader,
   group: Group,
   shifts: Shifts,
   now: number,
@@ -61,7 +49,7 @@ export async function readFingerprints(
 }
 
 async function readSome(
-  reader: Reader,
+  reader: SnapshotReader,
   group: Group,
   shifts: Shifts,
   now: number,
@@ -73,8 +61,8 @@ async function readSome(
   const status = group === 'covers' ? " || ' ' || COALESCE(status, '')" : '';
   const sums =
     group === 'cover_ids'
-      ? `SUM(${checksumOf("id || ''")})`
-      : `SUM(${checksumOf(`id || ' ' || ${UPDATED_AT}${status}`)}), MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
+      ? reader.checksumOf("id || ''")
+      : `${reader.checksumOf(`id || ' ' || ${UPDATED_AT}${status}`)}, MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
   // Grouped by position: MySQL would take a column of the table for an alias with the same name.
   const found = await reader.rows(
     `SELECT ${column} >> ${shifts[by]}, COUNT(*), SUM(id & 4294967295), ${sums} FROM ${from} GROUP BY 1`,

@@ -9,14 +9,14 @@ import { findUnchanged } from '../../find/write.ts';
 import type { Column } from '../../lib/columns/columns.ts';
 import {
   columnOf,
-  groupsOf,
   merge,
   numbersOf,
   reverse,
   through,
+  withoutNone,
 } from '../../lib/columns/columns.ts';
 import type { StoredColumn } from '../../lib/columns/container.ts';
-import type { GameNumber } from '../../lib/columns/numbers.ts';
+import type { GameNumber, Rank } from '../../lib/columns/numbers.ts';
 import { at, NONE, type None } from '../../lib/columns/numbers.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
@@ -111,14 +111,14 @@ function joinItems(
   const firstRow = platformOf.length;
   const gameItems = joinRecords(games, platformOf, rows.games.ids, platform, found.games);
   const sameNamed: Games['sameNamed'] = append(keptOf(platformOf), found.sameNamed);
-  const itemOf = numbersOf(reverse(sameNamed, firstRow));
-  const { gameOfRank } = stored?.index.games ?? { gameOfRank: NOTHING };
-  const inOrder = numbersOf(gameOfRank).map((game) => itemOf[game]);
+  const itemOf = reverse(sameNamed, firstRow);
+  const gameOfRank = columnOf<Rank, GameNumber>(stored?.index.games.gameOfRank ?? NOTHING);
+  const inOrder = withoutNone(through(gameOfRank, itemOf));
 
-  const gameOf = numbersOf(
-    groupsOf(columnOf(stored?.index.games.firstCover ?? new Uint32Array(1))),
-  );
-  const keptGames = gameOf.map((game) => (isKept[game] === 1 ? game : NONE));
+  const firstCover = stored?.index.games.firstCover ?? new Uint32Array(1);
+  const keptGames = new Uint32Array(firstCover[isKept.length]).fill(NONE);
+  for (let game = 0; game < isKept.length; game++)
+    if (isKept[game] === 1) keptGames.fill(game, firstCover[game], firstCover[game + 1]);
   const read = numbersOf(rows.covers.game).map((row) => (row === NONE ? NONE : firstRow + row));
   const game: Covers['game'] = append(keptGames, columnOf(read));
   return {
@@ -127,7 +127,7 @@ function joinItems(
       platform,
       ...joinKept<'game', GameItem, GameRow>('game', kept, rows.games),
       sameNamed,
-      inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
+      inOrder,
       slug: (item) =>
         stored !== undefined && item < firstRow
           ? gameSlug(stored.index, at(item))
@@ -157,17 +157,24 @@ function joinRecords<Item extends number, Row extends number>(
   parents: Column<Item, number>,
   found: Column<Row, number>,
 ): Items<Item> {
+  const { numberOfId, idHigh, idLow } = stored;
   const [high, low] = [new Uint32Array(keptParents.length), new Uint32Array(keptParents.length)];
-  stored.numberOfId.forEach((number, position) => {
-    low[number] = stored.idLow[position];
-    if (stored.idHigh.length > 0) high[number] = stored.idHigh[position];
-  });
+  const kept = new Uint32Array(numberOfId.length);
+  for (let position = 0; position < numberOfId.length; position++) {
+    const number = numberOfId[position];
+    low[number] = idLow[position];
+    // Memory to which nothing was written takes none.
+    if (idHigh.length > 0) high[number] = idHigh[position];
+    kept[position] = keptParents[number] === NONE ? NONE : number;
+  }
   const ids: Ids<Item> = { high: append(high, idsOfRows.high), low: append(low, idsOfRows.low) };
-  const isPublished = (item: number) => numbersOf(parents)[item] !== NONE;
-  const rows = numbersOf(idsOfRows.low).map((_, row) => keptParents.length + row);
+  const rows = numbersOf(idsOfRows.low).map((_, row) => {
+    const item = keptParents.length + row;
+    return numbersOf(parents)[item] === NONE ? NONE : item;
+  });
   const byId = merge<Item>(
-    columnOf<number, Item>(numbersOf(stored.numberOfId).filter(isPublished)),
-    columnOf<number, Item>(rows.filter(isPublished)),
+    withoutNone(columnOf<number, Item>(kept)),
+    withoutNone(columnOf<number, Item>(rows)),
     (a, b) => ids.high[a] - ids.high[b] || ids.low[a] - ids.low[b],
   );
   const record: Column<Item, number | None> = append(keptOf(keptParents), found);
@@ -176,7 +183,10 @@ function joinRecords<Item extends number, Row extends number>(
 
 /** The numbers of the stored records that are kept. */
 function keptOf(parents: Uint32Array): Uint32Array {
-  return parents.map((parent, number) => (parent === NONE ? NONE : number));
+  const kept = new Uint32Array(parents.length);
+  for (let number = 0; number < parents.length; number++)
+    kept[number] = parents[number] === NONE ? NONE : number;
+  return kept;
 }
 
 /** The numbers of stored records, and after them those of rows. */
@@ -226,9 +236,8 @@ function keepColumns<Of extends Owner, From extends number, Item extends number>
 ) {
   const columns = numberColumnsOf(owner).map(([name, Type]) => {
     const [column, kept] = [numbersOf(items[name]), new Type(itemOf.length)];
-    itemOf.forEach((item, number) => {
-      kept[number] = column[item];
-    });
+    const from = numbersOf(itemOf);
+    for (let number = 0; number < kept.length; number++) kept[number] = column[from[number]];
     return [name, kept];
   });
   const values = forEachFilter<StoredColumn, FilterOf<Of>>(
@@ -262,7 +271,8 @@ export function keptValuesOf({ games, covers, numbering }: NumberedItems): KeptV
 /** The same numbers in the narrowest type. */
 function narrow<From extends number>(column: Column<From, number>): StoredColumn {
   const numbers = numbersOf(column);
-  const most = numbers.reduce((most, number) => Math.max(most, number), 0);
+  let most = 0;
+  for (let at = 0; at < numbers.length; at++) most = Math.max(most, numbers[at]);
   if (most < 2 ** 8) return Uint8Array.from(numbers);
   return most < 2 ** 16 ? Uint16Array.from(numbers) : numbers;
 }

@@ -127,17 +127,17 @@ export async function collectForNextRun(
   reader: SnapshotReader,
   { report, savesForNextRun }: PlanOptions,
   { forNext, shifts, fingerprints, now }: Plan,
-  kept: KeptValues | undefined,
+  kept: (KeptValues & Pick<ForNextRun, 'warnings'>) | undefined,
 ): Promise<ForNextRun | undefined> {
   const findings = report.blocks();
   if (findings === undefined || kept === undefined || !savesForNextRun) return undefined;
-  const { values, columns } = kept;
+  const { values, columns, warnings } = kept;
   const found: Partial<Record<Group, AllFingerprints[Group]>> = {};
   if (fingerprints === undefined)
     for (const group of GROUPS) found[group] = await readFingerprints(reader, group, shifts, now);
   const all = fingerprints ?? (found as AllFingerprints);
   const readUpTo = await findReadUpTo(reader, now);
-  return { ...forNext, shifts, fingerprints: all, readUpTo, findings, values, columns };
+  return { ...forNext, shifts, fingerprints: all, readUpTo, findings, values, columns, warnings };
 }
 
 function blocksOf(shifts: Shifts): Pick<Scope, 'blockOfGame' | 'blockOfFile'> {

@@ -26,6 +26,8 @@ export type PlatformNumber = In<'number of a platform'>;
 export type CoverNumber = In<'number of a cover'>;
 
 export interface Platform {
+  /** In decimal digits. */
+  readonly id: string;
   readonly slug: string;
   readonly name: string;
 }
@@ -44,6 +46,8 @@ export const NUMBER_COLUMNS = {
   game: {
     /** The release year, or `NO_YEAR` if it is unknown. */
     year: Int32Array,
+    /** See `hashTitle` in `values.ts`. */
+    titleHash: Uint32Array,
   },
   cover: {
     /** How many files the cover has. */

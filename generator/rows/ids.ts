@@ -2,7 +2,7 @@
 import { firstIndexNear } from '../../lib/columns/arrays.ts';
 import { type Column, makeColumn, numbersOf } from '../../lib/columns/columns.ts';
 import { at } from '../../lib/columns/numbers.ts';
-import { evenlySpaced, type Id, splitId } from '../../lib/format/index/ids.ts';
+import { evenlySpaced, type Id, splitId, textOfId } from '../../lib/format/index/ids.ts';
 
 /** The upper and lower halves of ids. */
 export interface Ids<Of extends number> {
@@ -31,6 +31,12 @@ export function readId(value: string | number | null): Id | undefined {
     return [Math.floor(value / 2 ** 32), value >>> 0];
   }
   return value === null ? undefined : splitId(value);
+}
+
+/** An id as databases return it: beyond 2^53, a text. */
+export function valueOfId(id: Id): string | number {
+  const text = textOfId(id);
+  return Number.isSafeInteger(Number(text)) ? Number(text) : text;
 }
 
 /** The row that has an id; undefined if none has it. @param rows how many rows there are, in the order of ids */

@@ -8,8 +8,8 @@ import { columnNames } from '../../lib/database/tables.ts';
 type TableOf = typeof CATALOGUE_TABLES;
 type ColumnOf<Table extends keyof TableOf> = keyof TableOf[Table]['columns'] & string;
 
-/** What a record has of a value: a text; a whole number; an id, year or address, which has its own check. */
-type Form = 'text' | 'count' | 'id' | 'year' | 'url';
+/** What a record has of a value: a text, which may be a name, prose, or a code; a whole number; an id, year or address, which has its own check. */
+type Form = 'name' | 'prose' | 'code' | 'count' | 'id' | 'year' | 'url';
 
 export interface RecordMember {
   readonly name: string;
@@ -20,19 +20,19 @@ export interface RecordMember {
 
 const GAME_FORMS = {
   id: 'id',
-  slug: 'text',
-  title: 'text',
+  slug: 'code',
+  title: 'name',
   release_year: 'year',
-  description: 'text',
-  genres: 'text',
-  developer: 'text',
-  publisher: 'text',
+  description: 'prose',
+  genres: 'name',
+  developer: 'name',
+  publisher: 'name',
 } as const satisfies Readonly<Record<Exclude<ColumnOf<'games'>, 'platform_id'>, Form>>;
 
 const FILE_FORMS = {
   id: 'id',
-  variant: 'text',
-  mime_type: 'text',
+  variant: 'code',
+  mime_type: 'code',
   width: 'count',
   height: 'count',
   size_bytes: 'count',

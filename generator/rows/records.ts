@@ -7,6 +7,7 @@ import { NONE, type None } from '../../lib/columns/numbers.ts';
 import { textOfId } from '../../lib/format/index/ids.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import { textOf } from '../../lib/format/pack.ts';
+import { gameUrlTemplate } from './addresses.ts';
 import type { CoverRow, GameRow, GameRows, Platform, RecordTarget, Rows } from './catalogue.ts';
 import { idOf } from './ids.ts';
 import { FILE_MEMBERS, GAME_MEMBERS, type RecordMember } from './members.ts';
@@ -44,7 +45,8 @@ export type RecordRows = Pick<Rows, 'games' | 'covers' | 'files'>;
 export class RecordWriter {
   private readonly rows: RecordRows;
   private readonly filesUrl: Buffer;
-  private readonly gameEnds: readonly string[];
+  /** For each platform, the JSON of its games from `platform` on, with what is between the places in it. */
+  private readonly gameEnds: readonly (readonly string[])[];
   private readonly platforms: readonly string[];
   private readonly regions: readonly string[];
   private readonly types: readonly string[];
@@ -58,17 +60,24 @@ export class RecordWriter {
     this.platforms = platforms.map(
       ({ slug, name }) => `{"slug":"${slug}","name":${encodeText(name)}}`,
     );
-    this.gameEnds = platforms.map(
-      ({ slug }, at) =>
-        `,"platform":${this.platforms[at]},"url":${encodeText(`${platformUrl(settings, slug)}/game/`).slice(0, -1)}`,
-    );
+    this.gameEnds = platforms.map((platform, at) => {
+      const url = encodeText(gameUrlTemplate(settings, platform));
+      const [start, ...rest] = url.split(/\{(game|id)\}/);
+      return [`,"platform":${this.platforms[at]},"url":${start}`, ...rest];
+    });
     this.regions = rows.covers.values.region.texts.map(encodeText);
     this.types = rows.covers.values.type.texts.map(encodeText);
   }
 
   addGame(target: RecordTarget, row: GameRow, covers: number): void {
     const { games } = this.rows;
-    const end = `,"cover_count":${covers}${this.gameEnds[games.platform[row]]}${slugOf(games, row)}"}`;
+    const [start, ...rest] = this.gameEnds[games.platform[row]];
+    let end = `,"cover_count":${covers}${start}`;
+    for (let at = 0; at < rest.length; at += 2) {
+      end += rest[at] === 'game' ? slugOf(games, row) : textOfId(idOf(games.ids, row));
+      end += rest[at + 1];
+    }
+    end += '}';
     target.reserve(FIXED_BYTES + games.texts.length[row] + end.length * 3);
     target.at = this.putMembers(target.buffer, target.at, games.texts, row, BEFORE_GAME_VALUES);
     target.at += target.buffer.write(end, target.at);
@@ -130,9 +139,4 @@ export class RecordWriter {
     }
     return end;
   }
-}
-
-/** The address of a platform's page; the addresses of its games begin with it. */
-export function platformUrl({ site_url, site_language }: Settings, slug: string): string {
-  return `${site_url}/${site_language}/platform/${slug}`;
 }

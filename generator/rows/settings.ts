@@ -1,21 +1,33 @@
-/** The settings that records contain, and the variables that they come from: with other values, all rows are read. */
+/** The settings that a generation contains, and the variables that they come from: with other values, all rows are read. */
 import type { Settings } from '../../lib/format/manifest.ts';
-import type { VariableName } from '../../lib/program/environment/variables.ts';
+import type { Environment } from '../../lib/program/environment/environment.ts';
+import { VARIABLES, type VariableName } from '../../lib/program/environment/variables.ts';
 
-const VARIABLE_OF = {
-  site_url: 'SITE_URL',
-  site_language: 'SITE_LANGUAGE',
-  files_url: 'FILES_URL',
-} as const satisfies Readonly<Record<keyof Settings, VariableName>>;
-type SettingVariable = (typeof VARIABLE_OF)[keyof typeof VARIABLE_OF];
+export const SETTING_VARIABLES = [
+  'SITE_URL',
+  'SITE_LANGUAGE',
+  'FILES_URL',
+  'GAME_URL',
+  'PLATFORM_URL',
+  'FRONT_TYPES',
+] as const satisfies readonly VariableName[];
+type SettingVariable = (typeof SETTING_VARIABLES)[number];
 
-export const SETTING_VARIABLES: readonly SettingVariable[] = Object.values(VARIABLE_OF);
-
-export function settingsOf(read: (variable: SettingVariable) => string): Settings {
-  const { site_url, site_language, files_url } = VARIABLE_OF;
+export function settingsOf(
+  read: <Name extends SettingVariable>(variable: Name) => Environment<Name>[Name],
+): Settings {
+  const [gameUrl, platformUrl, fronts] = [
+    read('GAME_URL'),
+    read('PLATFORM_URL'),
+    read('FRONT_TYPES'),
+  ];
+  // The usual ones are left out, so that the bytes of other generations do not depend on them.
   return {
-    site_url: read(site_url),
-    site_language: read(site_language),
-    files_url: read(files_url),
+    site_url: read('SITE_URL'),
+    site_language: read('SITE_LANGUAGE'),
+    files_url: read('FILES_URL'),
+    ...(gameUrl !== VARIABLES.GAME_URL[0] && { game_url: gameUrl }),
+    ...(platformUrl !== VARIABLES.PLATFORM_URL[0] && { platform_url: platformUrl }),
+    ...(fronts.join() !== VARIABLES.FRONT_TYPES[0] && { front_types: fronts }),
   };
 }

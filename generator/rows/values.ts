@@ -33,6 +33,20 @@ export function makeCollator(): Intl.Collator {
   return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
 }
 
+/**
+ * Two hashes of a title: that of its small letters in the upper 16 bits, and its own in the lower ones. It tells,
+ * without reading titles, which ones may differ only in case.
+ */
+export function hashTitle(title: string): number {
+  return ((hashText(title.toLowerCase()) << 16) | (hashText(title) & 0xffff)) >>> 0;
+}
+
+function hashText(text: string): number {
+  let hash = 0;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash ^ (hash >>> 16);
+}
+
 /** Compares two texts by their UTF-16 code units. */
 export function compareUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -85,12 +85,20 @@ function idColumns<Item extends number>(
   numberOf: Column<Item, number>,
 ): IdColumns {
   const pick = (column: Column<Item, number>) => numbersOf(through(byId, column));
-  const idHigh = pick(ids.high);
   return {
-    idHigh: idHigh.some((half) => half !== 0) ? idHigh : new Uint32Array(0),
+    idHigh: hasLargeIds(byId, ids) ? pick(ids.high) : new Uint32Array(0),
     idLow: pick(ids.low),
     numberOfId: pick(numberOf),
   };
+}
+
+function hasLargeIds<Item extends number>(
+  byId: Column<number, Item>,
+  { high }: Ids<Item>,
+): boolean {
+  for (let position = 0; position < byId.length; position++)
+    if (high[byId[position]] !== 0) return true;
+  return false;
 }
 
 /** For each cover, the index of its value in the list of the filter. */
@@ -100,10 +108,13 @@ function valueColumn(
   filters: FilterIndex,
 ): Uint16Array {
   const { texts, column } = covers.values[name];
-  const ofCovers = through(numbering.itemOfCover, column);
+  const [items, values] = [numbersOf(numbering.itemOfCover), numbersOf(column)];
   const list = filters[filterRow(name).list];
   const indexes = texts.map((text) => (text === null ? NO_VALUE : findText(list, foldCase(text))));
-  return new Uint16Array(numbersOf(ofCovers).map((value) => Math.min(indexes[value], NO_VALUE)));
+  const found = new Uint16Array(items.length);
+  for (let cover = 0; cover < items.length; cover++)
+    found[cover] = Math.min(indexes[values[items[cover]]], NO_VALUE);
+  return found;
 }
 
 /** For each cover, its index among those of its game in the order of their ids. */
@@ -114,23 +125,31 @@ function orderOfIdColumn(
   const gameOf = numbersOf(groupsOf(firstCoverOfGame));
   const following = new Uint32Array(firstCoverOfGame.length);
   const orderOfId = new Uint16Array(numberOfId.length);
-  for (const cover of numberOfId) orderOfId[cover] = Math.min(following[gameOf[cover]]++, 0xffff);
+  for (let position = 0; position < numberOfId.length; position++) {
+    const cover = numberOfId[position];
+    orderOfId[cover] = Math.min(following[gameOf[cover]]++, 0xffff);
+  }
   return orderOfId;
 }
 
 export function filterColumns({ games, covers, numbering }: PackedCatalogue): FilterIndex {
   const { itemOfRank, gameOfRank, firstCoverOfGame, itemOfCover } = numbering;
+  type Add = (rank: number, value: number) => void;
   const ofGame = ({ texts, column }: Values<GameItem>) => ({
     texts,
-    forEach: (rank: number, use: (value: number) => void) =>
-      use(column[itemOfRank[at<Rank>(rank)]]),
+    forEach(add: Add) {
+      for (let rank = at<Rank>(0); rank < itemOfRank.length; rank++)
+        add(rank, column[itemOfRank[rank]]);
+    },
   });
   const ofCovers = ({ texts, column }: Values<CoverItem>) => ({
     texts,
-    forEach(rank: number, use: (value: number) => void) {
-      const game = gameOfRank[at<Rank>(rank)];
-      for (let cover = firstCoverOfGame[game]; cover < firstCoverOfGame[next(game)]; cover++)
-        use(column[itemOfCover[cover]]);
+    forEach(add: Add) {
+      for (let rank = at<Rank>(0); rank < gameOfRank.length; rank++) {
+        const game = gameOfRank[rank];
+        for (let cover = firstCoverOfGame[game]; cover < firstCoverOfGame[next(game)]; cover++)
+          add(rank, column[itemOfCover[cover]]);
+      }
     },
   });
   return makeFilters({

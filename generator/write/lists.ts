@@ -11,9 +11,9 @@ import { coversPack, TITLE_INDEX, titleList } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
+import { platformUrl } from '../rows/addresses.ts';
 import type { CoverItem, Covers, PlatformNumber } from '../rows/catalogue.ts';
 import { idOf } from '../rows/ids.ts';
-import { platformUrl } from '../rows/records.ts';
 import { compareUnits, encodeTime } from '../rows/values.ts';
 import type { Output } from './file-writer.ts';
 import type { PackedCatalogue } from './packs.ts';
@@ -30,8 +30,8 @@ function countPlatforms({ platforms, numbering }: PackedCatalogue) {
 }
 
 export function platformsBody(catalogue: PackedCatalogue): string {
-  const records = countPlatforms(catalogue).map(({ slug, name, games, covers }) => {
-    const url = platformUrl(catalogue.settings, slug);
+  const records = countPlatforms(catalogue).map(({ slug, name, games, covers }, at) => {
+    const url = platformUrl(catalogue.settings, catalogue.platforms[at]);
     return JSON.stringify({ slug, name, game_count: games, cover_count: covers, url });
   });
   return listBody(records);
@@ -90,10 +90,10 @@ export function makeStats(catalogue: PackedCatalogue, [latest]: readonly CoverIt
   const { covers, numbering } = catalogue;
   const { firstCoverOfGame, itemOfGame } = numbering;
   let [gamesWithCovers, coverFiles] = [0, 0];
-  itemOfGame.forEach((_, game) => {
+  for (let game = at<GameNumber>(0); game < itemOfGame.length; game++)
     if (firstCoverOfGame[next(game)] > firstCoverOfGame[game]) gamesWithCovers++;
-  });
-  for (const cover of covers.byId) coverFiles += covers.files[cover];
+  for (let position = 0; position < covers.byId.length; position++)
+    coverFiles += covers.files[covers.byId[position]];
   const platforms = countPlatforms(catalogue);
   const counts = {
     platforms: platforms.length,
@@ -105,8 +105,8 @@ export function makeStats(catalogue: PackedCatalogue, [latest]: readonly CoverIt
   const body = JSON.stringify({
     ...counts,
     games_with_covers: gamesWithCovers,
-    covers_by_region: countValues('region', covers),
-    covers_by_type: countValues('type', covers),
+    covers_by_region: countsOf('region', covers),
+    covers_by_type: countsOf('type', covers),
     // Of equal ones, the order of platforms stays: the sort is stable.
     top_platforms: platforms.sort((a, b) => b.covers - a.covers).slice(0, TOP_PLATFORMS),
     latest_cover_at,
@@ -114,16 +114,23 @@ export function makeStats(catalogue: PackedCatalogue, [latest]: readonly CoverIt
   return { body, counts, latest_cover_at };
 }
 
+function countsOf(name: 'region' | 'type', covers: Covers) {
+  return countValues(name, covers).map(([value, count]) => ({ [name]: value, covers: count }));
+}
+
 /** How many covers have each value, the most frequent first. */
-function countValues(name: 'region' | 'type', { byId, values }: Covers) {
+export function countValues(
+  name: 'region' | 'type',
+  { byId, values }: Covers,
+): (readonly [value: string | null, covers: number])[] {
   const { texts, column } = values[name];
   const counts = new Uint32Array(texts.length);
-  for (const cover of byId) counts[column[cover]]++;
+  for (let position = 0; position < byId.length; position++) counts[column[byId[position]]]++;
   const last = '\uffff';
   return [...texts.keys()]
     .filter((index) => counts[index] > 0)
     .sort((a, b) => counts[b] - counts[a] || compareUnits(texts[a] ?? last, texts[b] ?? last))
-    .map((index) => ({ [name]: texts[index], covers: counts[index] }));
+    .map((index) => [texts[index], counts[index]] as const);
 }
 
 /** Writes the alternative titles of the games of each platform that has some, or links them. */

@@ -1,6 +1,6 @@
 /** Writes every file of a generation except its manifest: first packs, then what finds their records, then lists. */
 
-import { optionsAsData } from '../../find/search/minisearch.ts';
+import { optionsAsData, type TextTarget } from '../../find/search/minisearch.ts';
 import { type TitleFiles, writeTitles } from '../../find/write.ts';
 import { numbersOf, through } from '../../lib/columns/columns.ts';
 import type { GameNumber, Rank } from '../../lib/columns/numbers.ts';
@@ -109,9 +109,10 @@ async function writeTitleFiles(
   });
   const files = [...linkedWords, ...linkedForms];
   if (words !== undefined) {
-    const { columns, miniSearch } = words();
+    const { columns, writeMiniSearch } = words();
     files.push(await output.write(layout.WORD_INDEX, encodeIndex(columns)));
-    files.push(await output.write(layout.MINISEARCH, miniSearch(pathsOf(catalogue))));
+    const write = (target: TextTarget) => writeMiniSearch(target, pathsOf(catalogue));
+    files.push(await output.fill(layout.MINISEARCH, write));
   }
   if (match !== undefined) {
     const ids = { ofGames: numbersById(catalogue), ofPlatforms: catalogue.externalIds.ofPlatforms };

@@ -45,14 +45,26 @@ export function through<From extends number, Over extends number, To extends num
 
 /** Leads back. @param length how many numbers there are in the space that `column` leads to */
 export function reverse<From extends number, To extends number>(
-  column: Column<From, To>,
+  column: Column<From, To | None>,
   length: number,
 ): Column<To, From | None> {
+  const values = numbersOf(column);
   const found = new Uint32Array(length).fill(NONE);
-  column.forEach((to, from) => {
-    found[to] = from;
-  });
+  for (let from = 0; from < values.length; from++)
+    if (values[from] !== NONE) found[values[from]] = from;
   return columnOf(found);
+}
+
+/** The values of a column that are not {@link NONE}. */
+export function withoutNone<From extends number, To extends number>(
+  column: Column<From, To | None>,
+): Column<number, To> {
+  const values = numbersOf(column);
+  const found = new Uint32Array(values.length);
+  let count = 0;
+  for (let index = 0; index < values.length; index++)
+    if (values[index] !== NONE) found[count++] = values[index];
+  return columnOf(found.subarray(0, count));
 }
 
 /** The indexes of a column whose value is not {@link NONE}, ascending. */

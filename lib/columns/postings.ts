@@ -6,6 +6,7 @@
 import { compareSlices, compareText, firstIndex } from './arrays.ts';
 import { checkAscending, checkEach, checkStarts } from './checks.ts';
 import type { ColumnReader } from './container.ts';
+import { NONE } from './numbers.ts';
 
 /** Texts in ascending order of their code units, each with ascending entries. */
 export interface Postings {
@@ -27,6 +28,67 @@ export function makePostings(entriesOf: ReadonlyMap<string, ArrayLike<number>>):
   const entries = new Uint32Array(entriesStart[texts.length]);
   for (const [at, [, list]] of texts.entries()) entries.set(list, entriesStart[at]);
   return { ...encodeTexts(texts.map(([text]) => text)), entries, entriesStart };
+}
+
+/**
+ * Postings whose numbers have changed, with further entries. A text that has no entry left is left out.
+ * @param numberNow for each number, what it is now, or none; those that are left are in the same order
+ * @param added further texts, and further entries of texts; ascending, and not there yet
+ * @returns `now`; `indexNow`, for each text, its index there
+ */
+export function mergePostings(
+  before: Postings,
+  numberNow: Uint32Array,
+  added: ReadonlyMap<string, readonly number[]>,
+): { readonly now: Postings; readonly indexNow: Uint32Array } {
+  const further = [...added].sort(([a], [b]) => (a < b ? -1 : 1));
+  const sum = (of: (list: (typeof further)[number]) => number) =>
+    further.reduce((total, list) => total + of(list), 0);
+  const text = new Uint16Array(before.text.length + sum(([{ length }]) => length));
+  const entries = new Uint32Array(before.entries.length + sum(([, { length }]) => length));
+  const most = textCount(before) + further.length;
+  const [textStart, entriesStart] = [new Uint32Array(most + 1), new Uint32Array(most + 1)];
+  const indexNow = new Uint32Array(textCount(before)).fill(NONE);
+  let [count, textEnd, entriesEnd] = [0, 0, 0];
+  const endText = () => {
+    count++;
+    textStart[count] = textEnd;
+    entriesStart[count] = entriesEnd;
+  };
+  const keep = (index: number, more: readonly number[]) => {
+    let next = 0;
+    for (let at = before.entriesStart[index]; at < before.entriesStart[index + 1]; at++) {
+      const number = numberNow[before.entries[at]];
+      if (number === NONE) continue;
+      while (next < more.length && more[next] < number) entries[entriesEnd++] = more[next++];
+      entries[entriesEnd++] = number;
+    }
+    while (next < more.length) entries[entriesEnd++] = more[next++];
+    if (entriesEnd === entriesStart[count]) return;
+    for (let at = before.textStart[index]; at < before.textStart[index + 1]; at++)
+      text[textEnd++] = before.text[at];
+    indexNow[index] = count;
+    endText();
+  };
+  let index = 0;
+  for (const [word, more] of further) {
+    for (const end = lowerBound(before, word); index < end; index++) keep(index, []);
+    if (index < textCount(before) && compareText(before, index, word) === 0) {
+      keep(index++, more);
+      continue;
+    }
+    for (let at = 0; at < word.length; at++) text[textEnd++] = word.charCodeAt(at);
+    for (const entry of more) entries[entriesEnd++] = entry;
+    endText();
+  }
+  for (; index < textCount(before); index++) keep(index, []);
+  const now = {
+    text: text.subarray(0, textEnd),
+    textStart: textStart.subarray(0, count + 1),
+    entries: entries.subarray(0, entriesEnd),
+    entriesStart: entriesStart.subarray(0, count + 1),
+  };
+  return { now, indexNow };
 }
 
 /** Texts one after another as UTF-16 code units, and where each of them starts. */

@@ -17,6 +17,7 @@ import {
   type Members,
   orAbsent,
   orNull,
+  type TypeGuard,
   withMembers,
 } from './json/values.ts';
 import {
@@ -52,6 +53,16 @@ const COUNTS = {
   left_out: isCount,
 };
 const SETTINGS = { site_url: isString, site_language: isString, files_url: isString };
+/** Absent if they are the usual ones. */
+const OWN_SETTINGS = {
+  /** Templates of the addresses of games and platforms. */
+  game_url: orAbsent(isString),
+  platform_url: orAbsent(isString),
+  /** The types of covers that are fronts, in any case, the best first. */
+  front_types: orAbsent(listOf(isString)),
+};
+/** Settings that affect the content of a generation, or what is done with it. */
+export type Settings = Members<typeof SETTINGS> & Partial<Members<typeof OWN_SETTINGS>>;
 const MEMBERS = {
   format_version: isCount,
   id: isGenerationId,
@@ -60,7 +71,7 @@ const MEMBERS = {
   /** The latest time at which a published cover was approved: RFC 3339 UTC, or null. */
   latest_cover_at: orNull(isString),
   counts: withMembers(COUNTS),
-  settings: withMembers(SETTINGS),
+  settings: withMembers({ ...SETTINGS, ...OWN_SETTINGS }) as TypeGuard<Settings>,
   /** The version of ICU, whose collation sorted the titles; absent in the golden files of the tests, which any Node must read. */
   icu_version: orAbsent(isString),
   /** The version of Unicode that this ICU supports; absent like the one of ICU. */
@@ -72,8 +83,6 @@ const MEMBERS = {
 export type ManifestFile = Members<typeof FILE>;
 type DatedFile = Members<typeof DATED_FILE>;
 export type Counts = Members<typeof COUNTS>;
-/** Settings that affect the content of a generation. */
-export type Settings = Members<typeof SETTINGS>;
 export type Manifest = Members<typeof MEMBERS>;
 
 /** A manifest without the members that {@link makeManifest} adds. */

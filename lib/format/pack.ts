@@ -14,6 +14,9 @@ export const LARGEST_PACK = 2 ** 32 - 1;
 /** A pack without records. */
 export const EMPTY_PACK = '[]\n';
 
+/** How the record of a cover without files ends. */
+export const END_WITHOUT_FILES = '"files":[]}';
+
 /** The start of an array of `records` records, inside a body. */
 export function arrayHead(records: number): string {
   return records === 0 ? '[' : '[\n';

@@ -4,6 +4,7 @@
  */
 import { compareIdsAt, type IdColumns, idAt, textOfId } from '../format/index/ids.ts';
 import {
+  openRecordIndex,
   pathOfGame,
   type RecordColumns,
   type RecordIndex,
@@ -13,7 +14,7 @@ import type { RecordName } from '../format/index/removed.ts';
 import { openTitles, type TitleColumns } from '../format/index/titles.ts';
 import type { ManifestContent } from '../format/manifest.ts';
 import { readChecked } from './files/checked-files.ts';
-import { filesIn, openIndexOf, readManifest } from './generations.ts';
+import { filesIn, readManifest } from './generations.ts';
 
 /** What is compared of a generation. */
 export interface Compared {
@@ -21,16 +22,19 @@ export interface Compared {
   readonly titles: TitleColumns;
 }
 
-/** As {@link openIndexOf}. */
+/**
+ * Opens a generation whose values were checked when it was published, or are checked before it is.
+ * @param read reads a file of it and checks it against the manifest @param content of its manifest
+ * @throws Error if the generation is damaged or of another version
+ */
 export function openCompared(
   dir: string,
   read = readChecked,
   content: ManifestContent = readManifest(dir),
 ): Compared {
-  const index = openIndexOf(dir, read, content);
   const fileOf = filesIn(content);
-  const titles = openTitles((name) => read(dir, fileOf(name)));
-  return { index, titles };
+  const contentOf = (name: string) => read(dir, fileOf(name));
+  return { index: openRecordIndex(contentOf), titles: openTitles(contentOf) };
 }
 
 /**

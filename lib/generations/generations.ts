@@ -159,14 +159,16 @@ export function openIndexOf(
 
 /**
  * @param contentOf reads a file of the generation and checks it against the manifest
+ * @param hasKnownPaths as for {@link checkRecordIndex}
  * @throws Error that names the file and its first fault
  */
 export function openIndex(
   { files }: Pick<ManifestContent, 'files'>,
   contentOf: (name: string) => Uint8Array,
+  hasKnownPaths = false,
 ): RecordIndex {
   const sizes = new Map(files.map(({ path: name, size }) => [name, size]));
   const index = openRecordIndex(contentOf);
-  checkRecordIndex(index, (name) => sizes.get(name));
+  checkRecordIndex(index, (name) => sizes.get(name), hasKnownPaths);
   return index;
 }

@@ -5,7 +5,7 @@
  *
  * Invariant: from any generation that `removed.json` names, everything that differs in the new one is known.
  */
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { encodeIndex } from '../format/index/index-file.ts';
 import {
@@ -95,18 +95,24 @@ export function writeHistory(
   }
   const { since, ...removed } = history;
   return [
-    writeFile(dir, SINCE_INDEX, Buffer.concat([...encodeIndex(since)])),
-    writeFile(dir, REMOVED, Buffer.from(encodeRemovedFile(removed))),
+    writeFile(dir, SINCE_INDEX, [...encodeIndex(since)]),
+    writeFile(dir, REMOVED, [Buffer.from(encodeRemovedFile(removed))]),
   ];
 }
 
-function writeFile(dir: string, name: string, content: Buffer): ManifestFile {
+function writeFile(dir: string, name: string, content: readonly Uint8Array[]): ManifestFile {
   try {
     writeNewFile(path.join(dir, name), content);
   } catch (cause) {
     throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
   }
-  return { path: name, size: content.length, sha256: hash('sha256', content) };
+  const sha256 = createHash('sha256');
+  let size = 0;
+  for (const piece of content) {
+    sha256.update(piece);
+    size += piece.length;
+  }
+  return { path: name, size, sha256: sha256.digest('hex') };
 }
 
 /** @returns the history of a generation @throws Error that names what is damaged */

@@ -2,7 +2,7 @@
  * Removes old generations; makes the folder in which a run writes a generation; and
  * removes the unfinished files and folders that killed runs have left.
  */
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import {
   CURRENT,
@@ -11,31 +11,54 @@ import {
   sequenceOf,
   UNFINISHED_PREFIX,
 } from '../format/layout.ts';
+import type { Environment } from '../program/environment/environment.ts';
 import { correctFolder, makeFolder, makeSnapshotsFolder } from './files/file-modes.ts';
 import { removeDeadWrites } from './files/replace-file.ts';
-import { currentId, generationDir, idsOnDisk, namesIn } from './generations.ts';
+import { currentId, generationDir, idsOnDisk, namesIn, readManifest } from './generations.ts';
+import { publishedAt } from './history.ts';
 import { withRunLock } from './lock.ts';
 
-/** How many generations a run keeps. */
-export const KEPT_GENERATIONS = 5;
+/** Which generations stay. */
+export interface Keep {
+  /** How many of the last ones, of which the current one is the last; at least 1. */
+  readonly generations: number;
+  /** Of how many days, UTC, the newest one stays: the last days on which any was published. */
+  readonly days: number;
+}
+
+export const ONLY_CURRENT: Keep = { generations: 1, days: 0 };
+
+export const KEEP_VARIABLES = ['KEEP_GENERATIONS', 'KEEP_DAYS'] as const;
+
+export function keepOf(values: Environment<(typeof KEEP_VARIABLES)[number]>): Keep {
+  return { generations: values.KEEP_GENERATIONS, days: values.KEEP_DAYS };
+}
+
+/** How many generations stay at most: the current one is the newest of its day. */
+export function mostKept({ generations, days }: Keep): number {
+  return generations + Math.max(0, days - 1);
+}
 
 /**
- * Removes all but the last `keep` generations, of which the current one is the last: newer ones never became
- * current, or were given up.
+ * Removes all generations but those that stay. Those that are newer than the current one never became current, or
+ * were given up.
  * @returns the ids of the removed generations
  */
-export async function prune(snapshotsDir: string, keep: number): Promise<string[]> {
+export async function prune(snapshotsDir: string, keep: Keep): Promise<string[]> {
   return withRunLock(snapshotsDir, async () => pruneLocked(snapshotsDir, keep));
 }
 
 /** As {@link prune}, for a caller that holds the lock. */
-export function pruneLocked(snapshotsDir: string, keep: number): string[] {
+export function pruneLocked(snapshotsDir: string, keep: Keep): string[] {
   removeDebris(snapshotsDir);
   const ids = idsOnDisk(snapshotsDir);
   const current = currentId(snapshotsDir);
   const last = current === undefined ? Number.POSITIVE_INFINITY : sequenceOf(current);
-  const kept = ids.filter((id) => sequenceOf(id) <= last).slice(-keep);
-  const removed = ids.filter((id) => !kept.includes(id));
+  const published = ids
+    .filter((id) => sequenceOf(id) <= last)
+    .map((id) => ({ id, day: dayOf(generationDir(snapshotsDir, id)) }));
+  const kept = findKept(published, keep);
+  const removed = ids.filter((id) => !kept.has(id));
   for (const id of removed) {
     // Renamed first, so that no reader finds half a generation under its id.
     const doomed = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}removed-${id}`);
@@ -43,6 +66,38 @@ export function pruneLocked(snapshotsDir: string, keep: number): string[] {
     rmSync(doomed, { recursive: true, force: true });
   }
   return removed;
+}
+
+/**
+ * Says which generations stay. The current time does not matter: a clock that is wrong for a while costs a day. If it
+ * was set back, what was published meanwhile does not take the place of what was published on that day.
+ * @param published the oldest first, with their days
+ */
+export function findKept(
+  published: readonly { readonly id: string; readonly day: string }[],
+  keep: Keep,
+): Set<string> {
+  const kept = new Set(published.slice(-keep.generations).map(({ id }) => id));
+  const newest = published.filter(({ day }, at) => published[at + 1]?.day !== day).toReversed();
+  const days = new Set<string>();
+  // A clock that goes to and fro has many of each day.
+  for (const { id, day } of newest.slice(0, 2 * keep.days)) {
+    if (days.add(day).size > keep.days) break;
+    kept.add(id);
+  }
+  return kept;
+}
+
+/** The day, UTC, on which a generation was published. */
+function dayOf(dir: string): string {
+  let time: string;
+  try {
+    time = publishedAt(readManifest(dir));
+  } catch {
+    // It is damaged, or of another format version.
+    time = statSync(dir).mtime.toISOString();
+  }
+  return time.slice(0, 'YYYY-MM-DD'.length);
 }
 
 /**

@@ -28,7 +28,7 @@ import {
 } from './generations.ts';
 import { withoutHistory, writeHistory } from './history.ts';
 import { HeldError, whyHeld } from './hold.ts';
-import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
+import { type Keep, pruneLocked } from './prune.ts';
 import { type FileChecks, verifyAndOpen } from './verify.ts';
 
 /** A new generation must have at least this share of the games, covers and files of the current one. */
@@ -119,8 +119,8 @@ interface PublishSteps {
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current. */
   readonly checks: FileChecks;
-  /** How many generations stay, with the new one. */
-  readonly keep?: number;
+  /** Which generations stay, with the new one. */
+  readonly keep: Keep;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
   readonly evenIfHeld?: boolean;
 }
@@ -137,7 +137,7 @@ export async function publishAs(
   previous: Previous,
   steps: PublishSteps,
 ): Promise<Manifest> {
-  const { checks, keep = KEPT_GENERATIONS, evenIfHeld } = steps;
+  const { checks, keep, evenIfHeld } = steps;
   try {
     writeNewFile(path.join(dir, MANIFEST), encoded);
   } catch (cause) {

@@ -17,7 +17,7 @@ import { checkFolderName, findGeneration, generationDir, isCurrent } from './gen
 import { withoutHistory } from './history.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withRunLock } from './lock.ts';
-import { beginGeneration } from './prune.ts';
+import { beginGeneration, type Keep } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
 import { type CheckFind, everything, verifyAndOpen, withoutRecords } from './verify.ts';
 
@@ -37,6 +37,7 @@ interface RollbackOptions {
    */
   readonly hold?: { readonly reason: string | undefined } | undefined;
   readonly checkFind: CheckFind;
+  readonly keep: Keep;
 }
 
 /**
@@ -47,7 +48,7 @@ interface RollbackOptions {
 export async function rollbackTo(
   snapshotsDir: string,
   id: string,
-  { withTakenDown, warn, hold, checkFind }: RollbackOptions,
+  { withTakenDown, warn, hold, checkFind, keep }: RollbackOptions,
 ): Promise<Manifest> {
   findGeneration(snapshotsDir, id);
   return withRunLock(snapshotsDir, async () => {
@@ -67,7 +68,8 @@ export async function rollbackTo(
       for (const { path: name } of content.files) {
         linkOrCopy(path.join(source, name), path.join(dir, name));
       }
-      const steps = { warn, checks: withoutRecords(isIntact), evenIfHeld: hold !== undefined };
+      const checks = withoutRecords(isIntact);
+      const steps = { warn, checks, keep, evenIfHeld: hold !== undefined };
       const publishAll = () => publish(snapshotsDir, dir, content, previous, steps);
       return await (hold === undefined
         ? publishAll()
@@ -112,7 +114,7 @@ function compareWithCurrent(snapshotsDir: string, older: Manifest, records: Comp
     const current = openCompared(generationDir(snapshotsDir, previous.id));
     const returning = describeReturns(current, records) ?? describeFiles(previous.manifest, older);
     if (returning === undefined) return { previous, takenDown: undefined };
-    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
+    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff --all ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
     return { previous, takenDown };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');

@@ -16,6 +16,7 @@ import {
   isPack,
   isTitleList,
   MANIFEST,
+  PATH_INDEX,
   TITLE_INDEX,
   titleList,
 } from '../format/layout.ts';
@@ -29,7 +30,7 @@ import { readHistory } from './history.ts';
  * Checks the values of the files by which games are found, which this folder cannot read.
  * @throws Error that names the file and its fault
  */
-export type CheckFind = (files: FindFiles, index: RecordIndex) => void;
+export type CheckFind = (files: Partial<FindFiles>, index: RecordIndex) => void;
 
 /** How the files of a generation are checked. Each function throws an Error that names the file. */
 export interface FileChecks {
@@ -41,6 +42,11 @@ export interface FileChecks {
   read(dir: string, file: ManifestFile): Buffer;
   /** Checks the values by which games are found; undefined if no value beside the record index is checked. */
   readonly values: CheckFind | undefined;
+  /**
+   * Whether a file is that of a generation with the same games, whose values were checked: they are not checked again.
+   * By default, no file is.
+   */
+  hasKnownValues?(dir: string, file: ManifestFile): boolean;
 }
 
 /** Checks everything, also the content hash of every record. */
@@ -83,7 +89,8 @@ export async function verifyAndOpen(
     return checks.read(dir, file);
   };
   const contentOf = (name: string) => read(dir, fileOf(name));
-  const index = openIndex(manifest, contentOf);
+  const isKnown = (name: string) => checks.hasKnownValues?.(dir, fileOf(name)) ?? false;
+  const index = openIndex(manifest, contentOf, isKnown(PATH_INDEX));
   checkCounts(manifest, index);
   const packs = index.platforms.flatMap(
     ({ slug, firstGame, games, firstCover, covers }): Pack[] => [
@@ -92,10 +99,15 @@ export async function verifyAndOpen(
     ],
   );
   if (checks.values !== undefined) {
-    const titles = openTitles(contentOf);
-    checkTitles(titles, manifest.counts.games);
-    checkTitleLists(manifest, index, titles, contentOf);
-    checks.values(openFindFiles(contentOf), index);
+    if (!isKnown(TITLE_INDEX)) {
+      const titles = openTitles(contentOf);
+      checkTitles(titles, manifest.counts.games);
+      checkTitleLists(manifest, index, titles, contentOf);
+    }
+    checks.values(
+      openFindFiles(contentOf, (name) => !isKnown(name)),
+      index,
+    );
     readHistory(dir, index, manifest, read);
   }
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));

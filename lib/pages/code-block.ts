@@ -15,9 +15,14 @@ interface CodeBlock {
 
 export function codeBlock({ id, name, text }: CodeBlock): Html {
   return html`<div class="code">
-  <pre tabindex="0" role="group" aria-label="${name}"><code id="${id}">${text}</code></pre>
+  <pre><code id="${id}">${text}</code></pre>
   <button type="button" class="quiet small needs-script" data-copy="${id}">Copy<span class="unseen"> ${name}</span></button>
 </div>`;
+}
+
+/** The commands that set what all samples read. @param api the address of the API, with the base path */
+export function variables(api: string, key: string): string {
+  return `export COVERS_API=${api}\nexport COVERS_KEY=${key}`;
 }
 
 /** A text in one language. The names of the languages are those of {@link LANGUAGES}. */
@@ -55,9 +60,4 @@ export function codeSamples(
 export function responseBlock(id: string, text: string): Html {
   const block = codeBlock({ id: `${id}-response`, name: 'Response', text });
   return html`<div class="samples"><strong>Response</strong><div class="sample">${block}</div></div>`;
-}
-
-/** A call, and beside it its response. */
-export function besideResponse(call: Html, id: string, text: string): Html {
-  return html`<div class="columns call"><div>${call}</div>${responseBlock(id, text)}</div>`;
 }

@@ -65,6 +65,8 @@ export interface PageParts {
   readonly width?: 'column' | 'wide';
   /** Whose pages these are; without it, they have the name of the product. */
   readonly site?: SiteProfile | undefined;
+  /** The path of the page as Markdown, if there is one. */
+  readonly markdown?: string | undefined;
   /** What link previews and search engines show. */
   readonly description?: string | undefined;
   /** The address of an image for link previews. */
@@ -81,6 +83,7 @@ export interface PageParts {
 
 export function renderPage(parts: PageParts): Html {
   const { title, filesPath = '', path, description, image, hasExplorer, aside, body } = parts;
+  const { markdown } = parts;
   const { styles = [], scripts = [], navigation = [], width = 'column', site } = parts;
   const name = site?.name || DEFAULT_NAME;
   return html`<!doctype html>
@@ -94,6 +97,7 @@ export function renderPage(parts: PageParts): Html {
     <meta property="og:title" content="${title ?? name}">
     <meta property="og:site_name" content="${name}">
     ${image !== undefined && html`<meta property="og:image" content="${image}">`}
+    ${markdown !== undefined && html`<link rel="alternate" type="text/markdown" href="${markdown}">`}
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
     ${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}

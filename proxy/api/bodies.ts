@@ -9,6 +9,7 @@ import { titlesOf } from '../../lib/format/index/titles.ts';
 import {
   arrayHead,
   arrayTail,
+  END_WITHOUT_FILES,
   listHead,
   listTail,
   pageTail,
@@ -59,6 +60,17 @@ export class BodyWriter {
   /** Adds the records from `from` (inclusive) to `to` (exclusive), all of one platform. */
   addRun(records: Records, from: number, to: number): void {
     this.addBytes(records, from, to, records.sizeOf(from, to));
+  }
+
+  /** Adds a cover, unless it has no files. @returns whether it was added */
+  addWithFiles(covers: Records, cover: number): boolean {
+    const { at, hashCount } = this;
+    this.addRun(covers, cover, cover + 1);
+    const end = this.at - WITHOUT_FILES.length;
+    if (WITHOUT_FILES.compare(this.buffers.bytes, end, this.at) !== 0) return true;
+    this.at = at;
+    this.hashCount = hashCount;
+    return false;
   }
 
   /** Adds one record without its closing brace, so that members can be added to it. */
@@ -134,6 +146,7 @@ export class BodyWriter {
 }
 
 const NO_TITLES = Buffer.from('[]');
+const WITHOUT_FILES = Buffer.from(END_WITHOUT_FILES);
 
 // Lists.
 
@@ -279,10 +292,9 @@ export function makeGameWriter(
     if (include.cover !== undefined) {
       const { types, prefer } = include.cover;
       const wanted = [...regions.flatMap(generation.regionsOf), ...prefer];
-      const cover = bestCover(generation, game, types, wanted);
       body.addText(',"cover":');
-      if (cover === undefined) body.addText('null');
-      else body.addRun(covers, cover, cover + 1);
+      const best = bestCovers(generation, game, types, wanted);
+      if (!best.some((cover) => body.addWithFiles(covers, cover))) body.addText('null');
     }
     if (include.covers) {
       body.addText(',"covers":');
@@ -323,31 +335,26 @@ export function gatherCovers({ covers }: Generation, numbers: readonly number[])
 }
 
 /**
- * Chooses a cover of a game: by type, then by region, then by id.
- * @param types the numbers of the types that it may have, the best first
+ * The covers of a game that may stand for it, the best first: by type, then by region, then by id.
+ * @param types the numbers of the types that they may have, the best first
  * @param prefer the numbers of the preferred regions, the best first
- * @returns the number of the cover; undefined if the game has none of these types
+ * @returns the numbers of the covers
  */
-function bestCover(
+function bestCovers(
   { index }: Generation,
   game: GameNumber,
   types: readonly number[],
   prefer: readonly number[],
-): number | undefined {
+): readonly number[] {
   const { region, type, orderOfId } = index.covers;
   const { firstCover } = index.games;
-  let best: number | undefined;
-  let bestScore = Number.POSITIVE_INFINITY;
+  const found: { readonly cover: number; readonly score: number }[] = [];
   for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
     const ofType = types.indexOf(type[cover]);
     if (ofType < 0) continue;
     const wish = prefer.indexOf(region[cover]);
     const rank = ofType * (prefer.length + 1) + (wish < 0 ? prefer.length : wish);
-    const score = rank * 0x1_0000 + orderOfId[cover];
-    if (score < bestScore) {
-      best = cover;
-      bestScore = score;
-    }
+    found.push({ cover, score: rank * 0x1_0000 + orderOfId[cover] });
   }
-  return best;
+  return found.sort((a, b) => a.score - b.score).map(({ cover }) => cover);
 }

@@ -2,7 +2,7 @@
  * The parameters that add members to games: `include`, and `prefer` and `cover_type`, which choose the
  * cover. They are read before the generation is known, and resolved to its regions and types.
  */
-import { FRONT_TYPES } from '../../find/names/fronts.ts';
+import { foldCase } from '../../find/text/words.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { ParameterError, type QueryParameters, readList, shownParameter } from './parameters.ts';
 
@@ -22,7 +22,7 @@ interface CoverChoice<Value> {
   readonly prefer: readonly Value[];
 }
 
-/** With types and regions as the client wrote them. */
+/** With types and regions as the client wrote them; without a type, fronts. */
 type Include = IncludedMembers<string>;
 /** With the numbers of types and regions in a generation. */
 export type ResolvedInclude = IncludedMembers<number>;
@@ -56,7 +56,7 @@ export function includeOf(parameters: QueryParameters): Include | undefined {
   }
   if (members.length === 0) return undefined;
   return {
-    cover: hasCover ? { types: types ?? FRONT_TYPES, prefer: prefer ?? [] } : undefined,
+    cover: hasCover ? { types: types ?? [], prefer: prefer ?? [] } : undefined,
     covers: members.includes('covers'),
     titles: members.includes('titles'),
   };
@@ -68,9 +68,12 @@ export function includeOf(parameters: QueryParameters): Include | undefined {
  */
 export function resolveInclude(generation: Generation, include: Include): ResolvedInclude {
   if (include.cover === undefined) return { ...include, cover: undefined };
-  const types = include.cover.types.flatMap((type) => {
-    const number = generation.typeOf(type);
-    if (number !== undefined || USUAL_TYPES.includes(type.toLowerCase())) return number ?? [];
+  const { frontTypes, typeOf } = generation;
+  const known = [...USUAL_TYPES, ...frontTypes.map(foldCase)];
+  const asked = include.cover.types;
+  const types = (asked.length === 0 ? frontTypes : asked).flatMap((type) => {
+    const number = typeOf(type);
+    if (number !== undefined || known.includes(foldCase(type))) return number ?? [];
     throw new ParameterError(
       'cover_type',
       `cover_type has ${shownParameter(type)}, which no cover has. Types are ${USUAL_TYPES.join(', ')} and others that /stats lists`,

@@ -1,7 +1,6 @@
 /** What a match needs to know of games, read from a generation. Their titles are kept for one request. */
 
 import type { MatchedGames } from '../../find/match/find.ts';
-import { FRONT_TYPES } from '../../find/names/fronts.ts';
 import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
@@ -10,10 +9,10 @@ import { remember } from '../../lib/program/remember.ts';
 import type { Generation } from './generation.ts';
 
 export function readGames(generation: Generation): MatchedGames {
-  const { index, games, titles: alternatives, regionsOf, typeOf } = generation;
+  const { index, games, titles: alternatives, regionsOf, frontTypes, typeOf } = generation;
   const { firstCover } = index.games;
   const { region, type } = index.covers;
-  const fronts = FRONT_TYPES.map(typeOf);
+  const fronts = frontTypes.map(typeOf);
   const recordOf = (game: GameNumber): string => games.body(game).bytes.toString();
   const titles = remember((game: GameNumber): string[] => {
     const others = titlesOf(alternatives, game);

@@ -4,6 +4,7 @@
  */
 
 import { type MatchIndex, openMatch } from '../../find/match/open.ts';
+import { USUAL_FRONT_TYPES } from '../../find/names/fronts.ts';
 import { makePlatformNames, type PlatformNames } from '../../find/names/platform-names.ts';
 import { findValues } from '../../find/search/filters.ts';
 import { Search } from '../../find/search/find.ts';
@@ -73,6 +74,8 @@ export interface Generation {
   changesSince(id: string, first: number, count: number): ChangePage | undefined;
   /** The indexes, in the regions of the search index, of the regions that a text names. */
   regionsOf(text: string): readonly number[];
+  /** The types of covers that are fronts, in any case, the best first. */
+  readonly frontTypes: readonly string[];
   /** The index of a type in the types of the search index, in any case; undefined if unknown. */
   typeOf(text: string): number | undefined;
   /** How the catalogue writes a region or a type that is in lower case; other values stay as they are. */
@@ -132,6 +135,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
   const platformNames = makePlatformNames(platforms, indexes.match.platformIds);
+  const { front_types: frontTypes = USUAL_FRONT_TYPES } = manifest.settings;
   const regionsOf = (text: string) => findValues(search, 'region', text);
   const removedFile = contentOf(contents, REMOVED);
   const changes = { id: manifest.id, records, since, removed: files.removed, removedFile };
@@ -140,7 +144,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     id: manifest.id,
     manifest,
     index: records,
-    search: new Search(search, indexes.prepared, records, platformNames),
+    search: new Search(search, indexes.prepared, records, platformNames, frontTypes),
     platformNames,
     match: indexes.match,
     platforms: wholeFile(PLATFORMS),
@@ -152,6 +156,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     recentIds: files.removed.recentIds,
     changesSince: (id, first, count) => listChanges(changes, id, first, count),
     regionsOf,
+    frontTypes,
     typeOf: (text) => findValues(search, 'type', text)[0],
     spellingOf(facet, value) {
       spellings ??= spellingsIn(stats);

@@ -3,13 +3,15 @@
  *
  * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, `{{defaultLimit}}` for
  * the limit of a key, and other names for examples of a generation (`examples.ts`). A test runs every example.
+ * Each is served as Markdown, too, for programs that read, and `/llms.txt` lists them.
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { type Link, renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
+import { DEFAULT_NAME, type Link, renderPage, type SiteFrame } from '../../lib/pages/layout.ts';
 import { shownNumber } from '../../lib/pages/shown-values.ts';
+import { BASE } from '../../proxy/http/request.ts';
 import type { Contract } from './contract.ts';
-import type { Shown } from './examples.ts';
+import { type Examples, fillIn, type Shown } from './examples.ts';
 import { type Article, readArticle } from './markdown.ts';
 import { makeReference } from './reference.ts';
 
@@ -33,7 +35,10 @@ const DOCUMENTS = {
   },
   client: {
     about: 'The client for JavaScript and TypeScript, with recipes',
-    read: () => readFileSync(CLIENT, 'utf8'),
+    read: () =>
+      readFileSync(CLIENT, 'utf8')
+        .replace("'snes'", "'{{platform}}'")
+        .replace("'chrono-trigger'", "'{{game}}'"),
   },
 };
 const FORMAT = new URL('../../lib/format/README.md', import.meta.url);
@@ -51,6 +56,8 @@ interface GuideFacts {
 interface Entry extends Link, Omit<Article, 'title'> {
   /** What it is about, in one sentence. */
   readonly about: string;
+  /** Whether it is there as Markdown, too. */
+  readonly markdown?: string;
 }
 
 const REFERENCE = {
@@ -60,25 +67,20 @@ const REFERENCE = {
 };
 
 /**
- * @returns functions that make the pages, by their paths
+ * @returns functions that make the pages, by their paths, and the same as Markdown
  * @throws Error if the file of a guide is missing or does not begin with a title
  */
-export function makeDocs(
-  contract: Contract,
-  facts: GuideFacts & { readonly frame: SiteFrame },
-): ReadonlyMap<string, (shown: Shown) => Promise<Html>> {
-  const guides = Object.entries(GUIDES).map(([name, about]): Entry => {
-    const { title, ...article } = readArticle(guideText(name as GuideName, facts), name);
-    return { ...article, path: `/docs/${name}`, text: title, about };
+export function makeDocs(contract: Contract, facts: GuideFacts & { readonly frame: SiteFrame }) {
+  const guides = Object.entries(GUIDES).map(([name, about]) => {
+    return articleEntry(name, about, guideText(name as GuideName, facts));
   });
-  const documents = Object.entries(DOCUMENTS).map(([name, { about, read }]): Entry => {
+  const documents = Object.entries(DOCUMENTS).map(([name, { about, read }]) => {
     const text = read()
-      .replaceAll('https://covers.example/api/v1', facts.api)
+      .replaceAll('https://covers.example', originOf(facts.api))
       .replaceAll('the Cover Catalogue API', 'this API');
-    const { title, ...article } = readArticle(text, name);
-    return { ...article, path: `/docs/${name}`, text: title, about };
+    return articleEntry(name, about, text);
   });
-  const entries = [
+  const entries: readonly Entry[] = [
     ...guides,
     ...documents,
     { ...REFERENCE, ...makeReference(contract, facts.api) },
@@ -98,7 +100,44 @@ export function makeDocs(
       docsPage(page, html`${await page.render(shown)}${more}`, links, facts.frame);
     return [page.path, make] as const;
   });
-  return new Map(pages);
+  return { pages: new Map(pages), texts: makeTexts([...guides, ...documents], facts) };
+}
+
+/** What stands before the base path. */
+function originOf(api: string): string {
+  return api.slice(0, -BASE.length);
+}
+
+function articleEntry(name: string, about: string, markdown: string) {
+  const { title, ...article } = readArticle(markdown, name);
+  return { ...article, path: `/docs/${name}`, text: title, about, markdown };
+}
+
+/** The pages as Markdown, and the list of them (https://llmstxt.org). */
+function makeTexts(
+  entries: readonly ReturnType<typeof articleEntry>[],
+  { api, frame }: GuideFacts & { readonly frame: SiteFrame },
+) {
+  const type = 'text/markdown; charset=utf-8';
+  const origin = originOf(api);
+  const links = entries.map(
+    ({ path, text, about }) => `- [${text}](${origin}${path}.md): ${about}`,
+  );
+  const list = `# ${frame.site.name || DEFAULT_NAME}
+
+> The platforms, games and approved covers of a catalogue of video games, read-only, as JSON. The address of the API is ${api}. Every request needs a key.
+
+## Docs
+
+${links.join('\n')}
+- [OpenAPI document](${origin}/openapi.yaml): every endpoint, parameter and member
+`;
+  return [
+    { path: '/llms.txt', type, contentFor: () => list },
+    ...entries.map(({ path, markdown }) => {
+      return { path: `${path}.md`, type, contentFor: (it: Examples) => fillIn(markdown, it) };
+    }),
+  ];
 }
 
 /** What the specification of the format says of the files that people read. */
@@ -121,9 +160,15 @@ function filesDocument(format: string): string {
     .replaceAll(/\[([^\]]+)\]\((?![/#]|https:)[^)]*\)/g, '$1');
 }
 
+/** What every guide says but the one that it leads to. */
+const SETUP =
+  'The examples need two environment variables, `COVERS_API` and `COVERS_KEY`: [set both](/docs/first-call#get-a-key).';
+
 /** The Markdown of a guide. */
 export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
-  return readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8');
+  const withSetup = name === 'first-call' ? text : text.replace('\n\n', `\n\n${SETUP}\n\n`);
+  return withSetup
     .replaceAll('{{api}}', api)
     .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));
 }
@@ -133,7 +178,7 @@ export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): s
  * phone the list stands below the text, and a link leads to it.
  */
 function docsPage(
-  { path, text: title, about, headings }: Entry,
+  { path, text: title, about, headings, markdown }: Entry,
   body: Html,
   pages: readonly Link[],
   frame: SiteFrame,
@@ -142,6 +187,7 @@ function docsPage(
   return renderPage({
     title,
     description: about,
+    markdown: markdown && `${path}.md`,
     ...frame,
     path: '/docs',
     width: 'wide',
@@ -177,5 +223,6 @@ function overview(entries: readonly Entry[]): Html {
   return html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
           <ul class="columns">
             ${entries.map(({ path, text, about }) => html`<li class="card"><strong><a href="${path}">${text}</a></strong>${about}</li>`)}
-          </ul>`;
+          </ul>
+          <p>For language models and other programs that read, each guide is also Markdown, at its address with <code>.md</code>. <a href="/llms.txt">llms.txt</a> lists them.</p>`;
 }

@@ -3,7 +3,6 @@
  * show any are made once for each generation.
  */
 import type { Body, Game, Stats } from '../../client/contract-types.ts';
-import { encodeValue } from '../../lib/pages/call-samples.ts';
 import { makeFindRoute } from '../../proxy/api/routes/find-route.ts';
 import { type Route, takeAll } from '../../proxy/api/routes/route.ts';
 import { splitTarget } from '../../proxy/http/request.ts';
@@ -15,8 +14,6 @@ const CONTRACT_EXAMPLES = {
   platformName: 'Super Nintendo Entertainment System',
   game: 'chrono-trigger',
   title: 'Chrono Trigger',
-  /** The platform and slug of another game. */
-  otherGame: 'ds/chrono-trigger',
   gameIds: '1001,1156',
   cover: '50001',
   coverIds: '50001,50219',
@@ -63,10 +60,12 @@ export function exampleFor(example: string, examples: Examples): string {
 
 /** How many of the games with the most covers are considered. */
 const CANDIDATES = 20;
+/** With a longer path, the lines of code become longer than their boxes. */
+const LONGEST_PATH = 19;
 
 /**
- * The examples for a generation: of the games with the most covers, the first that has a front and a title
- * that can be typed on every keyboard. The same generation always has the same examples.
+ * The examples for a generation: of the games with the most covers, the first that has a front, a title that
+ * can be typed on every keyboard, and a short path. The same generation always has the same examples.
  */
 export function chooseExamples(generation: Generation | undefined): Examples {
   if (generation === undefined) return CONTRACT_EXAMPLES;
@@ -77,12 +76,15 @@ export function chooseExamples(generation: Generation | undefined): Examples {
     .map((target) => list(generation, target))
     .filter(({ length }) => length > 0);
   if (games === undefined) return { ...CONTRACT_EXAMPLES, snapshot, since };
-  const game = games.find(({ title }) => /[a-z]{4}/i.test(title)) ?? games[0];
+  const typed = games.filter(({ title }) => /[a-z]{4}/i.test(title));
+  const isShort = ({ platform, slug }: Game) => platform.slug.length + slug.length < LONGEST_PATH;
+  const game = typed.find(isShort) ?? typed[0] ?? games[0];
   const other = games.find(({ id }) => id !== game.id) ?? game;
   const { platform, slug, title } = game;
   const neighbours = list(generation, `/platforms/${platform.slug}/games?per_page=2`);
   const files = [game, ...neighbours.filter(({ id }) => id !== game.id).slice(0, 1)].map(fileOf);
-  const query = wordsOf(title).slice(0, 3).join(' ').slice(0, 50) || 'a';
+  const words = wordsOf(title).slice(0, 3).join(' ');
+  const query = /^.{1,30}(?= |$)/u.exec(words)?.[0] ?? (words.slice(0, 30) || 'a');
   const covers = [game, other].flatMap((each) => each.cover ?? each.covers?.[0] ?? []);
   const coverIds = [...new Set(covers.map(({ id }) => String(id)))];
   return {
@@ -90,7 +92,6 @@ export function chooseExamples(generation: Generation | undefined): Examples {
     platformName: platform.name,
     game: slug,
     title,
-    otherGame: `${other.platform.slug}/${other.slug}`,
     gameIds: [...new Set([game.id, other.id])].join(','),
     cover: coverIds[0] ?? CONTRACT_EXAMPLES.cover,
     coverIds: coverIds.join(',') || CONTRACT_EXAMPLES.coverIds,
@@ -130,18 +131,20 @@ function list(generation: Generation, target: string): readonly Game[] {
   return parseRecords<Body<'/search'>>(found ?? '{"data":[]}').data;
 }
 
-/** In a shown response: how many items of a list, and how many characters of a text. */
-const MOST_ITEMS = 2;
-const MOST_CHARACTERS = 120;
-
-/** Fills in each name such as `{{game}}` in a text. Behind "=", in an address, a value is percent-encoded. */
+/** Fills in each name such as `{{game}}` in a text. */
 export function fillIn(text: string, examples: Examples): string {
-  return text.replaceAll(/(=?)\{\{(\w+)\}\}/g, (_, sign, name) => {
+  return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => {
     const value = examples[name as keyof Examples];
     if (value === undefined) throw new Error(`There is no example with the name "${name}".`);
-    return sign === '' ? value : sign + encodeValue(value);
+    return value;
   });
 }
+
+/** An object or a list in a shown response that has no other in it. */
+const SMALL = /^(.*[{[])\n([^{}[\]]+)\n *([}\]],?)$/gm;
+const LONGEST_LINE = 60;
+/** A longer line, if its value is not an address or a hash. */
+const LONG_LINE = /^(?=.{61})(?! *"\w+": "(?:https?:|[0-9a-f]{64}"))(.{57}).*?(",?)$/gmu;
 
 async function findResponse(target: string, generation: Generation | undefined): Promise<string> {
   if (generation === undefined) return '{ "error": "No snapshot yet" }';
@@ -150,16 +153,21 @@ async function findResponse(target: string, generation: Generation | undefined):
       ? generation.manifest
       : parseRecords(bodyOf(routeTo(target)?.(generation)) ?? '{"error":"Not found"}');
   const shorten = (_: string, value: unknown) => {
-    if (typeof value === 'string' && value.length > MOST_CHARACTERS) {
-      return `${value.slice(0, MOST_CHARACTERS)}…`;
-    }
-    if (!Array.isArray(value) || value.length <= MOST_ITEMS + 1) return value;
-    return [...value.slice(0, MOST_ITEMS), `… ${value.length - MOST_ITEMS} more`];
+    if (!Array.isArray(value) || value.length <= 1) return value;
+    return [value[0], `… ${value.length - 1} more`];
   };
   const isFirst = target === `/changes?since=${generation.id}`;
   const note = isFirst ? '\n\n(Empty: this catalogue has no earlier snapshot yet.)' : '';
   // Longer ids than a double can hold were read as texts.
-  return JSON.stringify(found, shorten, 2).replace(/("id": )"(\d{16,})"/g, '$1$2') + note;
+  const joined = (whole: string, start: string, inner: string, end: string) => {
+    const line = `${start} ${inner.replaceAll(/\s*\n\s*/g, ' ').trim()} ${end}`;
+    return line.length > LONGEST_LINE ? whole : line;
+  };
+  return JSON.stringify(found, shorten, 2)
+    .replace(/("id": )"(\d{16,})"/g, '$1$2')
+    .replaceAll(SMALL, joined)
+    .replaceAll(LONG_LINE, '$1…$2')
+    .concat(note);
 }
 
 /**

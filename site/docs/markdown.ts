@@ -5,11 +5,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
 import {
-  besideResponse,
   codeBlock,
   codeSamples,
   type Language,
+  responseBlock,
 } from '../../lib/pages/code-block.ts';
+import { addressOf } from '../../lib/pages/files/call-samples.js';
 import { type Html, html, trusted } from '../../lib/pages/html.ts';
 import { fillIn, type Shown } from './examples.ts';
 
@@ -97,9 +98,9 @@ async function renderRuns(
     if (!isCode(run)) return trusted(filling.parser(run));
     const id = `${idPrefix}-${at + 1}`;
     const blocks = run.map((block) => ({ ...block, text: fill(block.text) }));
-    const [, target] = CALL.exec(blocks[0].text) ?? [];
+    const target = targetOf(blocks[0].text);
     if (target === undefined) return code(blocks, id);
-    return besideResponse(samples(blocks, id), id, await responseTo(target));
+    return html`${samples(blocks, id)}${responseBlock(id, await responseTo(target))}`;
   };
   const parts: Html[] = [];
   for (const [at, run] of runs.entries()) {
@@ -138,8 +139,18 @@ function isCode(run: readonly Token[]): run is Tokens.Code[] {
   return run[0].type === 'code';
 }
 
-/** A call of the API, and nothing else: what the guides show the response to. */
-const CALL = /^curl -H "[^"]*" (?:\\\n {2})?'[^']*?\/api\/v1(\/[^']*)'$/;
+/** A call of the API as `callSamples` writes it, and nothing else. */
+const CALL =
+  /^curl (?:-G )?"\$COVERS_API(\/[^"]*)" \\\n {2}-H "Authorization[^"]*"((?: \\\n {2}.*)*)$/;
+const PARAMETER = /^ {2}(?:-d|--data-urlencode) '?(\w+)=([^'\n]*?)'?(?: \\)?$/gm;
+
+/** What a call asks for, if the code is one: then the guide shows the response to it. */
+function targetOf(code: string): string | undefined {
+  const [, path, parameters = ''] = CALL.exec(code) ?? [];
+  if (path === undefined) return undefined;
+  const query = [...parameters.matchAll(PARAMETER)].map(([, name, value]) => [name, value]);
+  return addressOf({ path, query: Object.fromEntries(query) }, '');
+}
 
 function code(blocks: readonly Tokens.Code[], id: string): Html {
   const [{ text }] = blocks;

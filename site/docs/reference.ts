@@ -1,11 +1,11 @@
 /**
  * The reference: every operation of the contract by tag, with its parameters and responses, code to copy and
- * a form that sends a real request; then every object that responses contain. `reference.js` makes the forms
- * work.
+ * a form that sends a real request; then what all operations have in common, and every object that responses
+ * contain. `reference.js` makes the forms work.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { addressOf, callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
 import { codeSamples, responseBlock } from '../../lib/pages/code-block.ts';
+import { addressOf, callSamples, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
 import { type Examples, exampleFor, type Shown } from './examples.ts';
@@ -21,14 +21,27 @@ export function makeReference(
   { tags, paths, components }: Contract,
   api: string,
 ): Omit<Article, 'title'> {
+  const [first] = Object.values(paths);
+  // What the first operation has, every operation has: a test holds the contract to it.
+  const common = listsOf(first.get);
   const sections = tags.map(({ name, description }) => ({
     id: name.toLowerCase(),
     text: name,
     about: description,
     parts: Object.entries(paths)
       .filter(([, { get }]) => get.tags[0] === name)
-      .map(([path, { get }]) => operationPart(path, get, api)),
+      .map(([path, { get }]) => operationPart(path, get, common)),
   }));
+  sections.push({
+    id: 'common',
+    text: 'Every operation',
+    about: 'What all operations have in common. Above, each shows only what is its own.',
+    parts: [
+      listPart('Request headers', common.requestHeaders),
+      listPart('Response headers', common.responseHeaders),
+      listPart('Errors', common.others, WHAT_TO_DO),
+    ],
+  });
   sections.push({
     id: 'objects',
     text: 'Objects',
@@ -39,7 +52,7 @@ export function makeReference(
       .map(([name, schema]) => objectPart(name, schema)),
   });
   const lead = html`
-    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>, also <a href="/openapi.yaml">as YAML</a>; Postman, Bruno, Insomnia and Hoppscotch a <a href="/collection.json">collection</a>.</p>
+    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. The code reads it from <code>COVERS_API</code>, and your key from <code>COVERS_KEY</code>: <a href="/docs/first-call#get-a-key">set both</a>. Programs can read the <a href="/openapi.json">OpenAPI document</a>, also <a href="/openapi.yaml">as YAML</a>; Postman, Bruno, Insomnia and Hoppscotch a <a href="/collection.json">collection</a>.</p>
     <form class="needs-script" role="search" id="filter">
       <label for="words">Filter by endpoint, parameter or member</label>
       <input id="words" type="search" autocomplete="off" spellcheck="false">
@@ -77,18 +90,57 @@ function objectPart(name: string, schema: Schema): Part {
   return { id, text: name, render: () => body };
 }
 
-function operationPart(path: string, operation: Operation, api: string): Part {
+const WHAT_TO_DO = html`<p><a href="/docs/limits#errors">What to do about an error</a></p>`;
+
+/** A part that is a list. */
+function listPart(text: string, members: Members, more?: Html): Part {
+  const id = text.toLowerCase().replace(' ', '-');
+  const body = html`<section class="ruled" data-part id="${id}" aria-labelledby="${id}-title">
+      <h3 id="${id}-title"><a class="anchor" href="#${id}">${text}</a></h3>
+      ${memberList(members, id)}
+      ${more}
+    </section>`;
+  return { id, text, render: () => body };
+}
+
+/** Of an operation, the lists that are nearly the same for all. */
+function listsOf({ parameters, responses }: Operation) {
+  const all = Object.entries(responses);
+  return {
+    requestHeaders: parameters.filter((each) => each.in === 'header').map(named),
+    responseHeaders: all
+      .filter(([status]) => status < '300')
+      .flatMap(([, { headers = {} }]) => Object.entries(headers))
+      // "Required" is a word for requests.
+      .map(([name, header]) => [name, { ...header, required: false }] as const),
+    others: all.filter(([status]) => status >= '300'),
+  };
+}
+
+/** The members that another list does not have with the same description, each once. */
+function ownOf(members: Members, others: Members): Members {
+  const isIn = (list: Members, [name, { description }]: Members[number]) =>
+    list.some((each) => each[0] === name && each[1].description === description);
+  return members.filter((each, at) => !isIn(others, each) && !isIn(members.slice(0, at), each));
+}
+
+function named(parameter: Parameter) {
+  return [parameter.name, parameter] as const;
+}
+
+function operationPart(
+  path: string,
+  operation: Operation,
+  common: ReturnType<typeof listsOf>,
+): Part {
   const { operationId: id, summary, parameters } = operation;
-  const named = parameters.map((parameter) => [parameter.name, parameter] as const);
-  const headers = named.filter(([, parameter]) => parameter.in === 'header');
-  const others = named.filter(([, parameter]) => parameter.in !== 'header');
+  const ownParameters = parameters.filter((each) => each.in !== 'header').map(named);
   const about = html`<div>
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
       <p><span class="state good">GET</span> <code>${path}</code></p>
       ${renderMarkdown(operation.description, id)}
-      ${others.length > 0 && html`<h4>Parameters</h4>${memberList(others, id)}`}
-      ${folded('Request headers', memberList(headers, id))}
-      ${responses(operation)}
+      ${ownParameters.length > 0 && html`<h4>Parameters</h4>${memberList(ownParameters, id)}`}
+      ${responses(operation, common)}
     </div>`;
   async function render({ examples, responseTo }: Shown): Promise<Html> {
     const call = exampleCall(path, parameters, examples);
@@ -98,9 +150,9 @@ function operationPart(path: string, operation: Operation, api: string): Part {
     return html`<section class="operation columns ruled" data-part id="${id}" aria-labelledby="${id}-title">
     ${about}
     <div>
-      ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call, api))}
+      ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call))}
       ${responseBlock(id, response)}
-      ${call.file === undefined && tryForm(call, api, parameters, id, examples)}
+      ${call.file === undefined && tryForm(call, parameters, id, examples)}
     </div>
   </section>`;
   }
@@ -134,11 +186,13 @@ interface Member {
   readonly required?: boolean;
 }
 
+type Members = readonly (readonly [name: string, member: Member])[];
+
 /**
  * What a request or a response consists of: parameters, header fields, statuses, members of an object. The
  * first paragraph of a description is shown, the others can be opened.
  */
-function memberList(members: readonly (readonly [name: string, Member])[], idPrefix: string): Html {
+function memberList(members: Members, idPrefix: string): Html {
   return html`<dl class="members">${members.map(([name, { description, schema, required }]) => {
     const id = `${idPrefix}-${name}`;
     const type = schema && renderLine(typeOf(schema) + (required === true ? ', required' : ''));
@@ -156,28 +210,26 @@ function properties({ properties = {} }: Schema, id: string): Html {
   );
 }
 
-function responses({ operationId: id, responses }: Operation): Html {
-  const all = Object.entries(responses);
-  const others = all.filter(([status]) => status >= '300');
+/** What is different from other operations. */
+function responses(operation: Operation, common: ReturnType<typeof listsOf>): Html {
+  const { operationId: id, responses } = operation;
+  const lists = listsOf(operation);
+  const folds = [
+    ['Request headers', ownOf(lists.requestHeaders, common.requestHeaders)],
+    ['Response headers', ownOf(lists.responseHeaders, common.responseHeaders)],
+    ['Other responses', ownOf(lists.others, common.others)],
+  ] as const;
   return html`<h4>Response</h4>
-      ${all.filter(([status]) => status < '300').map(([status, response]) => success(status, response, id))}
-      ${folded('Other responses', html`${memberList(others, id)}<p><a href="/docs/limits#errors">What to do about an error</a></p>`)}`;
+      ${Object.entries(responses).map(([status, response]) => status < '300' && success(status, response, id))}
+      ${folds.map(([text, members]) => members.length > 0 && folded(text, memberList(members, id)))}
+      <p class="faint">And what <a href="#common">every operation</a> has.</p>`;
 }
 
-function success(
-  status: string,
-  { description, headers = {}, content }: Response,
-  id: string,
-): Html {
+function success(status: string, { description, content }: Response, id: string): Html {
   const schema = content?.['application/json']?.schema;
   const isObject = schema !== undefined && hasSection(schema);
-  // "Required" is a word for requests.
-  const fields = Object.entries(headers).map(
-    ([name, header]) => [name, { ...header, required: false }] as const,
-  );
   return html`<p><code>${status}</code> ${description}${isObject && html` The body is a ${renderLine(typeOf(schema))}.`}</p>
-      ${!isObject && schema?.properties !== undefined && properties(schema, id)}
-      ${folded(`Response headers${status === '200' ? '' : ` with ${status}`}`, memberList(fields, id))}`;
+      ${!isObject && schema?.properties !== undefined && properties(schema, id)}`;
 }
 
 /** The response to the call of a file: an example of the contract. */
@@ -196,14 +248,13 @@ function fileExample({ responses }: Operation, examples: Examples): string {
 /** Not shown without scripts, because only a script can add the key to a request. */
 function tryForm(
   call: SampleCall,
-  api: string,
   parameters: readonly Parameter[],
   id: string,
   examples: Examples,
 ): Html {
   return html`<details class="card needs-script">
       <summary>Try it</summary>
-      <form data-try="${call.path}" data-shown="${addressOf(call, api)}">
+      <form data-try="${call.path}">
         <div class="field"><label for="${id}-key">API key</label>
         <input id="${id}-key" data-key type="password" autocomplete="off" spellcheck="false" aria-describedby="${id}-hint"></div>
         <p class="faint" id="${id}-hint">It stays in this tab. <a href="/account/api-keys">Get a key</a></p>

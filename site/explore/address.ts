@@ -3,7 +3,7 @@
  * result the page shows, and the links to other pages. No part of a path becomes a file name.
  */
 import { forEachFilter, VALUE_FACETS } from '../../find/search/value-filters.ts';
-import type { SampleCall } from '../../lib/pages/call-samples.ts';
+import type { SampleCall } from '../../lib/pages/files/call-samples.js';
 import { decodePart } from '../../proxy/api/routes/find-route.ts';
 
 export const EXPLORE = '/explore';

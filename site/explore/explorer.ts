@@ -9,7 +9,9 @@ import type { IncomingMessage } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
-import { addressOf, type SampleCall } from '../../lib/pages/call-samples.ts';
+import { isNumeral } from '../../find/text/equal-words.ts';
+import { wordsOf } from '../../find/text/words.ts';
+import { addressOf, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { SiteFrame } from '../../lib/pages/layout.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
@@ -205,12 +207,22 @@ async function withNear(
     const isOpen = read !== null && game === null && candidates.length === 0;
     if (!isOpen || ++searches > MOST_SEARCHES) return item;
     const q = read.title.slice(0, 100);
-    const reply = await search({ q, platform, sort: 'relevance', include: 'cover', per_page: '3' });
+    const include = 'cover,titles';
+    const reply = await search({ q, platform, sort: 'relevance', include, per_page: '3' });
     if (reply?.status !== 200) return item;
     const { data } = parseRecords<Body<'/search'>>(reply.text);
-    return { ...item, candidates: data.map((each) => ({ match: 'near' as const, game: each })) };
+    const isPartial = reply.header('X-Search-Match') === 'partial';
+    const near = isPartial ? data.filter((each) => agreeInWord(q, each)) : data;
+    return { ...item, candidates: near.map((each) => ({ match: 'near' as const, game: each })) };
   });
   return Promise.all(searched);
+}
+
+/** Whether a text and a game have more in common than a number. */
+function agreeInWord(text: string, { title, titles = [] }: Game): boolean {
+  const words = wordsOf(text).filter((word) => /\p{L}/u.test(word) && !isNumeral(word));
+  const ofGame = [title, ...titles].flatMap(wordsOf);
+  return words.some((word) => ofGame.some((other) => other.includes(word)));
 }
 
 // What the explorer shows instead of a result.

@@ -1,8 +1,8 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
-import { isFront } from '../../find/names/fronts.ts';
-import { callSamples, type SampleCall } from '../../lib/pages/call-samples.ts';
+import { isFrontType } from '../../find/names/fronts.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
+import { callSamples, type SampleCall } from '../../lib/pages/files/call-samples.js';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { isLocal, renderPage, type SiteFrame, shownHost } from '../../lib/pages/layout.ts';
 import { capitalise, isWebAddress } from '../../lib/pages/shown-values.ts';
@@ -69,8 +69,8 @@ export function apiCall({ address, call, apiUrl }: PageContext): Html | undefine
   });
   return html`<section class="ruled">
   <h2>This as an API call</h2>
-  <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.</p>
-  ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
+  <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a>, set <code>COVERS_KEY</code> to it, and <code>COVERS_API</code> to <code>${apiUrl}</code>.</p>
+  ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call))}
   ${call.path !== '/match' && html`<p class="actions">What this page shows: ${formats}</p>`}
 </section>`;
 }
@@ -86,9 +86,12 @@ export function shownType({ type }: Pick<Cover, 'type'>): string {
 }
 
 /** The image of a cover that stands for its game. One that is not a front has its type in a corner. */
-export function gameImage(cover: Cover, options: ImageOptions): Html | undefined {
+export function gameImage(
+  cover: Cover,
+  options: ImageOptions & Pick<Generation, 'frontTypes'>,
+): Html | undefined {
   const image = coverImage(cover, options);
-  if (image === undefined || isFront(cover.type)) return image;
+  if (image === undefined || isFrontType(options.frontTypes, cover.type)) return image;
   return html`${image}<span class="state">${shownType(cover)}</span>`;
 }
 

@@ -1,6 +1,6 @@
 /** The page of a game, with its facts and all of its covers, and that of a cover, with its files. */
 import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
-import { isFront } from '../../find/names/fronts.ts';
+import { isFrontType } from '../../find/names/fronts.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import {
   capitalise,
@@ -26,10 +26,9 @@ const FIRST_IMAGES = 5;
 
 export function gamePage(game: Game, context: PageContext): Html {
   const { title, slug, description, platform } = game;
-  const covers = [...(game.covers ?? [])].sort(
-    (a, b) => Number(isFront(b.type)) - Number(isFront(a.type)),
-  );
-  const { imageOrigin: origin } = context;
+  const { imageOrigin: origin, generation } = context;
+  const isFront = (cover: Cover) => isFrontType(generation.frontTypes, cover.type);
+  const covers = [...(game.covers ?? [])].sort((a, b) => Number(isFront(b)) - Number(isFront(a)));
   const shown = covers.map((cover, index) => {
     const image = coverImage(cover, { ...SMALL, origin, isFirst: index < FIRST_IMAGES });
     const region = cover.region ?? 'Unknown region';

@@ -40,11 +40,11 @@ export function searchPage(
   step: string | undefined,
   context: PageContext,
 ): Html {
-  const { generation, imageOrigin } = context;
+  const { generation } = context;
   const platform = findPlatform(generation.index, view.platform ?? '');
   const title = platform?.name ?? 'Explore the covers';
   const { q } = view;
-  const games = found.data.map((game, index) => gameCard(game, index, view, imageOrigin));
+  const games = found.data.map((game, index) => gameCard(game, index, view, context));
   const filters = filterLists(view, found, generation);
   return explorerPage(
     context.frame,
@@ -139,11 +139,16 @@ function adviceOf(q: string | undefined, hasFilters: boolean): string {
   return hasFilters ? 'No game passes all of these filters.' : 'The catalogue has no games yet.';
 }
 
-function gameCard(game: Game, index: number, { platform }: SearchView, origin?: string): Html {
+function gameCard(
+  game: Game,
+  index: number,
+  { platform }: SearchView,
+  { imageOrigin: origin, generation: { frontTypes } }: PageContext,
+): Html {
   const { title, slug, release_year: year } = game;
   const isFirst = index < FIRST_IMAGES;
   const cover = coverOf(game);
-  const image = cover && gameImage(cover, { ...SMALL, origin, isFirst });
+  const image = cover && gameImage(cover, { ...SMALL, origin, isFirst, frontTypes });
   const missing = cover === undefined ? 'No cover yet' : 'No preview';
   const facts = [platform === undefined && game.platform.name, year].filter(Boolean).join(' · ');
   return card(pathOf(game.platform.slug, slug), image, missing, title, facts);

@@ -110,7 +110,10 @@ describe('verbs that read', () => {
   test('diff lists members before and after, and a new title without its covers', async () => {
     const { code, stdout } = await snapshot('diff', '1', '2');
     expect(code).toBe(0);
-    const lines = stdout.trimEnd().split('\n');
+    const [summary, ...lines] = stdout.trimEnd().split('\n');
+    expect(summary).toContain(
+      '1 game added; 1 cover removed; 1 cover changed: game.slug, game.title',
+    );
     expect(lines).toContain('+ /games/snes/a-new-game');
     expect(lines).toContain(
       '~ /games/snes/chrono-trigger  title: "Chrono Trigger" → "Trigger", developer: "Square" → "Someone else", cover_count: 7 → 5',

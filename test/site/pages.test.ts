@@ -21,7 +21,7 @@ test.each(['/docs/reference', '/docs/first-call', '/docs/pages'])(
   'between two examples of %s, the thread serves other requests',
   async (page) => {
     const facts = { api: 'https://api.covers.example/api/v1', defaultLimit: 120, frame: FRAME };
-    const make = makeDocs(resolveContract(parseContract()), facts).get(page);
+    const make = makeDocs(resolveContract(parseContract()), facts).pages.get(page);
     let turn = 0;
     let isDone = false;
     const countTurns = () => {

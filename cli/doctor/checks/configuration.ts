@@ -18,7 +18,7 @@ import type { Check, CheckContext, Program } from '../check.ts';
 const EXAMPLE = path.relative('', path.join(import.meta.dirname, '../../../.env.example'));
 
 /** Host names that RFC 2606 reserves for documentation, as in .env.example. */
-const PLACEHOLDER = /(?:\/\/|@)((?:[a-z0-9-]+\.)*example\.(?:com|net|org))(?=[:/>?#]|$)/i;
+export const PLACEHOLDER = /(?:\/\/|@)((?:[a-z0-9-]+\.)*example\.(?:com|net|org))(?=[:/>?#]|$)/i;
 /** Addresses that only this machine can reach. */
 const LOCAL = /^https?:\/\/(?:localhost|127\.|\[::1\])/;
 /** A variable with a secret, and its value: a password in an address, or a secret as a whole. */

@@ -2,11 +2,13 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { isFrontType } from '../../../find/names/fronts.ts';
 import { generate } from '../../../generator/generate.ts';
 import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
 import { countsText, warningText } from '../../../generator/report/report.ts';
 import { findReadUpTo, readNow, recentRowsQuery } from '../../../generator/reuse/recent-rows.ts';
 import { settingsOf } from '../../../generator/rows/settings.ts';
+import { missingFronts } from '../../../generator/warnings.ts';
 import { KeysLostError, readKeys } from '../../../keys/export/export-keys.ts';
 import { hasAccounts, viewsOf } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
@@ -15,9 +17,10 @@ import { openDatabase } from '../../../lib/database/open.ts';
 import { checkCatalogue, TIMED_TABLES, UPDATED_AT } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
+import { ONLY_CURRENT } from '../../../lib/generations/prune.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
-import { parseExactly, printableJson } from '../../../lib/program/printable.ts';
+import { parseExactly, printable, printableJson } from '../../../lib/program/printable.ts';
 import { SILENT } from '../../../lib/program/progress.ts';
 import { readStoredBody } from '../../../proxy/read-stored-body.ts';
 import {
@@ -26,6 +29,7 @@ import {
   type Findings,
   requireDatabase,
   requireValue,
+  type SampledAddresses,
   SkippedError,
 } from '../check.ts';
 
@@ -90,11 +94,15 @@ export const sample: Check = {
     const settings = settingsOf((variable) => requireValue(context, variable));
     await checkCatalogue(source);
     await checkStatuses(source, findings);
+    await checkFrontTypes(source, requireValue(context, 'FRONT_TYPES'), findings);
     const lastId = await findLastId(source);
     const part = { games: `id <= ${lastId}`, covers: `game_id <= ${lastId}` };
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
-      const options = { snapshotsDir: folder, settings, warnings: [], part };
+      const options = {
+        ...{ snapshotsDir: folder, settings, warnings: [], part },
+        keep: ONLY_CURRENT,
+      };
       const run = { ...options, isDryRun: false, isForced: true };
       const { id = '', leftOut, report } = await generate(source, run, SILENT);
       for (const line of leftOut) {
@@ -116,11 +124,23 @@ export const sample: Check = {
       );
       const shown = [...covered, ...others].slice(0, GAMES);
       ok('The API would send these records. Compare them with your site:', shown);
+      context.addresses = await readAddresses(folder, id);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
+
+async function readAddresses(folder: string, id: string): Promise<SampledAddresses> {
+  const read = async (target: string) =>
+    JSON.parse(String(await readStoredBody(folder, id, target)));
+  const platforms: { game_count: number; url: string }[] = (await read('/platforms')).data;
+  const covers: { files: { url: string }[] }[] = (await read('/covers/recent')).data;
+  return {
+    page: platforms.find(({ game_count }) => game_count > 0)?.url,
+    image: covers.flatMap(({ files }) => files)[0]?.url,
+  };
+}
 
 async function checkStatuses(source: Database, { error }: Findings): Promise<void> {
   // HEX: the collation of the column may take "Approved" for "approved".
@@ -128,11 +148,39 @@ async function checkStatuses(source: Database, { error }: Findings): Promise<voi
   const approved = await source.rows(`SELECT 1 FROM covers WHERE ${isApproved} LIMIT 1`);
   if (approved.length > 0) return;
   const statuses = (await countNotPublic(source)).map(
-    ([status, covers]) => [printableJson(status), covers] as const,
+    ([status, covers]) => [status === null ? 'NULL' : printableJson(status), covers] as const,
   );
   error(
     `No cover has the status "approved", so the API would serve none. Statuses in the table: ${countsText(statuses) || 'none'}.`,
     "Translate the statuses of your site in a view of covers: CASE status WHEN … THEN 'approved' … END.",
+  );
+}
+
+async function checkFrontTypes(
+  source: Database,
+  frontTypes: readonly string[],
+  { warn }: Findings,
+): Promise<void> {
+  const approved = "FROM covers WHERE status = 'approved'";
+  const marks = frontTypes.map(() => '?').join(', ');
+  const lower = frontTypes.map((type) => type.toLowerCase());
+  // Nearly always there is one, and the first rows tell.
+  const one = await source.rows(
+    `SELECT 1 ${approved} AND LOWER(type) IN (${marks}) LIMIT 1`,
+    lower,
+  );
+  if (one.length > 0) return;
+  const counts = await source.rows(
+    `SELECT type, COUNT(*) ${approved} GROUP BY type ORDER BY COUNT(*) DESC, type`,
+  );
+  const types = counts.map(
+    ([type = null, covers]) =>
+      [type === null ? null : printable(String(type)), Number(covers)] as const,
+  );
+  if (types.length === 0 || types.some(([type]) => isFrontType(frontTypes, type))) return;
+  warn(
+    `${missingFronts(frontTypes, types)}.`,
+    'Set FRONT_TYPES for the generator, such as FRONT_TYPES=frente; the best first, if there are several.',
   );
 }
 

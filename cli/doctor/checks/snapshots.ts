@@ -15,7 +15,7 @@ import {
   idsOnDisk,
   readManifest,
 } from '../../../lib/generations/generations.ts';
-import { KEPT_GENERATIONS } from '../../../lib/generations/prune.ts';
+import { type Keep, mostKept } from '../../../lib/generations/prune.ts';
 import { readBoundedFileSync } from '../../../lib/program/files/bounded-file.ts';
 import { closestExisting } from '../../../lib/program/folders.ts';
 import {
@@ -32,7 +32,7 @@ const SEARCH = 1;
 /** The bits of each right, as in the mode of a file. */
 const RIGHTS = { read: 4, 'write into': 2 | SEARCH, enter: 4 | SEARCH };
 /** Besides the kept generations: the one that a run replaces, and the one that it writes. */
-const MOST_GENERATIONS = KEPT_GENERATIONS + 2;
+const WHILE_RUNNING = 2;
 /** In bytes. Below this, not even keys and key usage can be written for long. */
 const LEAST_FREE = 50e6;
 
@@ -148,7 +148,11 @@ export const space: Check = {
   async run(context, findings) {
     const snapshotsDir = path.resolve(requireValue(context, 'SNAPSHOTS_DIR'));
     const { bavail, bsize } = statfsSync(closestExisting(snapshotsDir));
-    checkSpace(snapshotsDir, bavail * bsize, findings);
+    const keep = {
+      generations: requireValue(context, 'KEEP_GENERATIONS'),
+      days: requireValue(context, 'KEEP_DAYS'),
+    };
+    checkSpace(snapshotsDir, bavail * bsize, keep, findings);
   },
 };
 
@@ -156,10 +160,12 @@ export const space: Check = {
 export function checkSpace(
   snapshotsDir: string,
   free: number,
+  keep: Keep,
   { ok, warn, error }: Findings,
 ): void {
   const size = sizeOfCurrent(snapshotsDir);
-  const missing = MOST_GENERATIONS - Math.min(idsOnDisk(snapshotsDir).length, MOST_GENERATIONS);
+  const most = mostKept(keep) + WHILE_RUNNING;
+  const missing = Math.max(0, most - idsOnDisk(snapshotsDir).length);
   const inMegabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`;
   const text = `${inMegabytes(free)} are free on the disk of ${snapshotsDir}, and the current generation takes up to ${inMegabytes(size)}.`;
   const fix =

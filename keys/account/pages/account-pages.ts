@@ -1,6 +1,6 @@
 /** The pages of an owner: the keys and requests, with the form for a new one, and a key that is shown once. */
 import { LARGEST_LIMIT } from '../../../lib/format/keys-file.ts';
-import { codeBlock } from '../../../lib/pages/code-block.ts';
+import { codeBlock, variables } from '../../../lib/pages/code-block.ts';
 import { type Html, html } from '../../../lib/pages/html.ts';
 import { factList, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyEvent } from '../../lifecycle/history.ts';
@@ -273,9 +273,11 @@ export function keyShownPage(shown: ShownKey): Html {
       ${codeBlock({
         id: 'curl',
         name: 'Command',
-        text: `curl -H 'Authorization: Bearer ${key}' ${publicUrl}/api/v1/stats`,
+        text: `${variables(`${publicUrl}/api/v1`, key)}
+curl "$COVERS_API/stats" \\
+  -H "Authorization: Bearer $COVERS_KEY"`,
       })}
-      <p>If you lose the key, or somebody else sees it, rotate it on your page of keys. The <a href="/docs">documentation</a> shows what it can do.</p>
+      <p>If you lose the key, or somebody else sees it, rotate it on your page of keys. The examples in the <a href="/docs">documentation</a> read the same two variables.</p>
       <p><a class="button" href="${PATHS.keys}">I’ve saved my key</a></p>`,
   });
 }

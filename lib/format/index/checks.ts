@@ -19,18 +19,19 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
 import { compareIdsAt, type IdColumns } from './ids.ts';
 import type { RecordColumns, RecordIndex } from './record-index.ts';
 
-/** @param sizeOf returns the size of a file of the generation in bytes; undefined if it does not exist */
+/**
+ * @param sizeOf returns the size of a file of the generation in bytes; undefined if it does not exist
+ * @param hasKnownPaths whether the file of paths was checked, with as many games on each platform
+ */
 export function checkRecordIndex(
-  { platforms, platformBySlug, games, covers }: RecordIndex,
+  index: RecordIndex,
   sizeOf: (path: string) => number | undefined,
+  hasKnownPaths = false,
 ): void {
-  const { rank, gameOfRank, firstCover, slugStart, slugText, bySlug } = games;
+  const { platforms, platformBySlug, games, covers } = index;
+  const { firstCover } = games;
   if (platformBySlug.size < platforms.length) throw damaged(PLATFORMS, 'a slug is there twice');
-  checkStarts(slugStart, slugText.length, PATH_INDEX, 'slugStart');
   checkStarts(firstCover, covers.byteLength.length, GAME_INDEX, 'firstCover');
-  checkEach(rank.length, PATH_INDEX, '"gameOfRank" does not lead back to each game', (game) => {
-    return gameOfRank[rank[game]] === game;
-  });
   for (const platform of platforms) {
     const { slug, firstGame, games: count } = platform;
     checkPack(games, GAME_INDEX, gamesPack(slug), firstGame, count, sizeOf);
@@ -38,6 +39,18 @@ export function checkRecordIndex(
     if (firstCover[firstGame] !== platform.firstCover) {
       throw damaged(GAME_INDEX, `the covers of ${slug} do not begin with ${platform.firstCover}`);
     }
+  }
+  if (!hasKnownPaths) checkPaths(index);
+  checkIds(covers, COVER_INDEX);
+}
+
+function checkPaths({ platforms, games }: RecordIndex): void {
+  const { rank, gameOfRank, slugStart, slugText, bySlug } = games;
+  checkStarts(slugStart, slugText.length, PATH_INDEX, 'slugStart');
+  checkEach(rank.length, PATH_INDEX, '"gameOfRank" does not lead back to each game', (game) => {
+    return gameOfRank[rank[game]] === game;
+  });
+  for (const { slug, firstGame, games: count } of platforms) {
     checkEach(count, PATH_INDEX, `the games of ${slug} are not in title order`, (at) => {
       return at === 0 || rank[firstGame + at] > rank[firstGame + at - 1];
     });
@@ -49,7 +62,6 @@ export function checkRecordIndex(
     });
   }
   checkIds(games, PATH_INDEX);
-  checkIds(covers, COVER_INDEX);
 }
 
 /** Checks that the records of a platform follow one another in a pack without gaps and fill it. */

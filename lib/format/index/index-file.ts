@@ -22,11 +22,19 @@ export interface FindFiles {
   readonly match: ColumnFile;
 }
 
+const FIND_FILES = { words: WORD_INDEX, filters: FILTER_INDEX, match: MATCH_INDEX };
+
 /** Opens the files by which games are found. */
-export function openFindFiles(contentOf: (name: string) => Uint8Array): FindFiles {
-  return {
-    words: openIndexFile(contentOf, WORD_INDEX),
-    filters: openIndexFile(contentOf, FILTER_INDEX),
-    match: openIndexFile(contentOf, MATCH_INDEX),
-  };
+export function openFindFiles(contentOf: (name: string) => Uint8Array): FindFiles;
+/** Opens some of them. @param isWanted whether to open a file */
+export function openFindFiles(
+  contentOf: (name: string) => Uint8Array,
+  isWanted: (name: string) => boolean,
+): Partial<FindFiles>;
+export function openFindFiles(
+  contentOf: (name: string) => Uint8Array,
+  isWanted = (_: string) => true,
+): Partial<FindFiles> {
+  const wanted = Object.entries(FIND_FILES).filter(([, name]) => isWanted(name));
+  return Object.fromEntries(wanted.map(([key, name]) => [key, openIndexFile(contentOf, name)]));
 }

@@ -60,18 +60,23 @@ export function openForWriting(
   return descriptor;
 }
 
+/** What is written into a file, whole or in pieces. */
+export type Content = string | Uint8Array | readonly Uint8Array[];
+
 /** Writes a file that does not exist, and syncs it. @param options.mode as for {@link openForWriting} */
 export function writeNewFile(
   file: string,
-  content: string | Buffer,
+  content: Content,
   {
     mode,
     isSynced = true,
   }: { readonly mode?: number | undefined; readonly isSynced?: boolean } = {},
 ): void {
-  withFile(openForWriting(file, 'wx', mode), (descriptor) =>
-    writeFileSync(descriptor, content, { flush: isSynced }),
-  );
+  withFile(openForWriting(file, 'wx', mode), (descriptor) => {
+    const pieces = Array.isArray(content) ? content : [content];
+    for (const piece of pieces) writeFileSync(descriptor, piece);
+    if (isSynced) fsyncSync(descriptor);
+  });
 }
 
 /** Creates a folder, unless it exists, with the mode of new folders in its parent. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { explainFullDisk } from '../../program/failure.ts';
 import { withFile } from '../../program/files/bounded-file.ts';
-import { writeNewFile } from './file-modes.ts';
+import { type Content, writeNewFile } from './file-modes.ts';
 
 /**
  * Replaces a small file. Once this returns, the new content survives a crash or a power cut.
@@ -13,7 +13,7 @@ import { writeNewFile } from './file-modes.ts';
  */
 export function replaceFile(
   file: string,
-  content: string | Buffer,
+  content: Content,
   { mode, isSynced = true }: { readonly mode?: number; readonly isSynced?: boolean } = {},
 ): void {
   const [dir, base] = [path.dirname(file), path.basename(file)];

@@ -45,6 +45,15 @@ export const VARIABLES = {
   SITE_LANGUAGE: ['en', parseLanguage],
   SITE_NAME: ['', textOf(/^(?:(?!\s{2})[^\p{C}]){0,60}$/u, 'a name of up to 60 characters')],
   SITE_CONTACT: ['', parseContact],
+  GAME_URL: [
+    '{site}/{language}/platform/{platform}/game/{game}',
+    templateOf(['site', 'language', 'platform', 'game', 'id'], ['game', 'id']),
+  ],
+  PLATFORM_URL: [
+    '{site}/{language}/platform/{platform}',
+    templateOf(['site', 'language', 'platform', 'id'], ['platform', 'id']),
+  ],
+  FRONT_TYPES: ['front', parseFrontTypes],
   FILES_URL: ['http://localhost:$PORT/files', parseWebAddress],
   PUBLIC_URL: ['http://localhost:$PORT', parseWebAddress],
   LOG_LEVEL: ['info', oneOfWords('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
@@ -52,6 +61,8 @@ export const VARIABLES = {
   // The ports of the other programs follow it.
   ADMIN_PORT: ['9090', wholeNumber(0, 65_528, 'a port')],
   GENERATE_CRON: ['*/15 * * * *', String],
+  KEEP_GENERATIONS: ['5', wholeNumber(1, 1_000)],
+  KEEP_DAYS: ['7', wholeNumber(0, 366, 'a whole number of days')],
   CHANGE_POLL_SECONDS: ['2', wholeNumber(0, 86_400, 'a whole number of seconds')],
   HOST: ['127.0.0.1', parseHost],
   PORT: ['8080', parsePort],
@@ -92,6 +103,54 @@ function textOf(form: RegExp, allowed: string) {
   return (text: string): string => {
     if (form.test(text)) return text;
     throw notAllowed(allowed, JSON.stringify(text));
+  };
+}
+
+const MOST_FRONT_TYPES = 8;
+
+/** @returns the types, as they were typed */
+function parseFrontTypes(text: string): readonly string[] {
+  const types = text.split(',').map((type) => type.trim());
+  if (types.length <= MOST_FRONT_TYPES && !types.includes('')) return types;
+  throw notAllowed(
+    `1 to ${MOST_FRONT_TYPES} types of covers, separated by commas, such as frente,sleeve`,
+    JSON.stringify(text),
+  );
+}
+
+/** What an address may not have, and what is there instead of its places while it is checked. */
+const NOT_IN_ADDRESS = /[^!-~]|["<>\\^`|]|%(?![0-9A-Fa-f]{2})/gu;
+const SAMPLE = { site: 'https://example.org', other: 'x' };
+
+/**
+ * Makes a parser of templates of addresses, with places such as `{id}`.
+ * @param places their names; "site" may only be at the beginning
+ * @param telling those of which at least one is needed
+ * @returns a function that returns the template, with other characters than those of addresses percent-encoded
+ */
+function templateOf(places: readonly string[], telling: readonly string[]) {
+  const shown = (names: readonly string[], word: string) =>
+    names
+      .map((name) => `{${name}}`)
+      .join(', ')
+      .replace(/, (?=[^,]+$)/, ` ${word} `);
+  return (text: string): string => {
+    const fault = (allowed: string) => notAllowed(allowed, shownAddress(text));
+    const names = Array.from(text.matchAll(/\{([^{}]*)\}/g), ([, name = '']) => name);
+    const unknown = names.find((name) => !places.includes(name));
+    if (unknown !== undefined)
+      throw fault(`an address without {${unknown}}: its places are ${shown(places, 'and')}`);
+    if (!telling.some((name) => names.includes(name)))
+      throw fault(`an address with ${shown(telling, 'or')}, which tells pages apart`);
+    const filled = text
+      .replace(/^\{site\}(?=[/?#])/, SAMPLE.site)
+      .replaceAll(/\{(?!site)\w+\}/g, SAMPLE.other);
+    const [, host = ''] = /^(?:\{site\}|https?:\/\/([^/?#]+))[/?#]/i.exec(text) ?? [];
+    const url = URL.canParse(filled) ? new URL(filled) : undefined;
+    const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && hasPlainHost(url);
+    if (!isWeb || /[{}\s]/.test(filled) || /[{@]/.test(host))
+      throw fault('{site} or an http or https address, and a path such as /game.php?id={id}');
+    return text.replaceAll(NOT_IN_ADDRESS, encodeURIComponent);
   };
 }
 

@@ -1,6 +1,8 @@
 // The reference: its forms send real requests to this host with the key of the visitor, and the code beside
 // a form follows it. The key is kept in the storage of this tab only, and sent in a header only. The filter
 // hides the operations and objects that do not have all of its words.
+import { addressOf, callSamples } from './call-samples.js';
+
 const API = '/api/v1';
 const STORED_KEY = 'covers-key';
 const LONGEST_SHOWN = 20_000;
@@ -30,15 +32,11 @@ document.addEventListener('submit', (event) => {
   if (event.target.dataset.try !== undefined) send(event.target);
 });
 
-/** Puts the address that a form describes into the code of its operation. */
+/** Puts the call that a form describes into the code of its operation. */
 function followForm(form) {
-  const { shown } = form.dataset;
-  const [host] = shown.split(API, 1);
-  const address = host + requestOf(form).address.replaceAll("'", '%27');
-  for (const code of form.closest('[data-part]').querySelectorAll('.sample code')) {
-    code.textContent = code.textContent.replaceAll(shown, address);
+  for (const { language, text } of callSamples(callOf(form))) {
+    form.closest('[data-part]').querySelector(`.${language} code`).textContent = text;
   }
-  form.dataset.shown = address;
 }
 
 function filter(text) {
@@ -67,7 +65,8 @@ async function send(form) {
     keyInput.focus();
     return;
   }
-  const { address, headers } = requestOf(form);
+  const { headers, ...call } = callOf(form);
+  const address = addressOf(call, API);
   status.textContent = `GET ${address} …`;
   const start = performance.now();
   try {
@@ -86,21 +85,15 @@ async function send(form) {
   }
 }
 
-/** The address and the headers that the fields of a form describe. */
-function requestOf(form) {
-  const query = new URLSearchParams();
-  const headers = {};
-  let path = form.dataset.try;
+/** The call that the fields of a form describe, with its headers. */
+function callOf(form) {
+  const call = { path: form.dataset.try, pathValues: {}, query: {}, headers: {} };
+  const { pathValues: path, query, headers: header } = call;
   for (const { name, value, dataset } of form.querySelectorAll('[data-in]')) {
     const text = value.trim();
-    if (dataset.in === 'path') {
-      path = path.replace(`{${name}}`, encodeURIComponent(text).replaceAll('%2F', '/'));
-    } else if (text !== '' && dataset.in === 'query') query.set(name, text);
-    else if (text !== '') headers[name] = text;
+    if (text !== '') ({ path, query, header })[dataset.in][name] = text;
   }
-  // Slashes and commas can be read as they are.
-  const search = query.toString().replaceAll('%2F', '/').replaceAll('%2C', ',');
-  return { address: `${API}${path}${search === '' ? '' : `?${search}`}`, headers };
+  return call;
 }
 
 function headerLines({ headers }) {

@@ -5,7 +5,7 @@ import { database, keys, sample } from '#cli/doctor/checks/database.ts';
 import { runGenerator } from '#cli/generate.ts';
 import { runSnapshot } from '#cli/snapshot.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
-import type { Database } from '#lib/database/database.ts';
+import { type Database, selectCount } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { makeDatabase } from '#test/support/databases.ts';
@@ -78,6 +78,23 @@ test('the sample shows statuses and rows that the generator would not publish', 
       },
     ]),
   );
+});
+
+test('the sample says which types there are if no cover is a front, until FRONT_TYPES names one', async () => {
+  const counts: unknown[] = [];
+  await change(async (opened) => {
+    await opened.run("UPDATE covers SET type = CASE type WHEN 'front' THEN 'Frente' ELSE NULL END");
+    for (const type of ["= 'Frente'", 'IS NULL'])
+      counts.push(await selectCount(opened, `covers WHERE status = 'approved' AND type ${type}`));
+  });
+  const [fronts, others] = counts;
+  const expected = {
+    level: 'warning',
+    text: `no approved cover has a type of FRONT_TYPES, which is front; set it to one of the types that there are (Frente: ${fronts}, NULL: ${others}).`,
+    fix: expect.stringContaining('FRONT_TYPES=frente'),
+  };
+  expect(faultsIn(await examine(sample, variables))).toEqual([expected]);
+  expect(faultsIn(await examine(sample, { ...variables, FRONT_TYPES: 'capa,FRENTE' }))).toEqual([]);
 });
 
 test('a catalogue of which no game can be published is an error that says why', async () => {

@@ -8,7 +8,7 @@ import { runCheck } from '#cli/doctor.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import type { Texts } from '#test/support/processes.ts';
 
-const NEEDS_DATABASE: readonly Check[] = [changes, grants, keys, sample];
+const NEEDS_DATABASE: readonly string[] = [changes, grants, keys, sample].map(({ name }) => name);
 const LIMIT_MS = 10_000;
 
 /** @returns all findings of the check, those that are "ok" included */
@@ -25,7 +25,7 @@ export async function examine(
     programs,
     proxyUser,
   };
-  if (NEEDS_DATABASE.includes(check) && url !== undefined)
+  if (NEEDS_DATABASE.includes(check.name) && url !== undefined)
     context.database = await openDatabase(url);
   try {
     return await runCheck(check, context, LIMIT_MS);

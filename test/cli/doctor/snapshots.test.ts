@@ -15,6 +15,8 @@ import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { testKey, writeKeys } from '#test/support/product.ts';
 import { examine, faultsIn } from './examine.ts';
 
+const KEEP = { generations: 5, days: 0 };
+
 let snapshotsDir: string;
 beforeEach(async () => {
   snapshotsDir = await makeSampleSnapshots();
@@ -58,7 +60,7 @@ test('a disk without enough space is found, before and after it is full', async 
   expect(await examine(space, { SNAPSHOTS_DIR: snapshotsDir }, ['proxy'])).toHaveLength(1);
   const levelWith = (free: number) => {
     const levels: Finding['level'][] = [];
-    checkSpace(snapshotsDir, free, {
+    checkSpace(snapshotsDir, free, KEEP, {
       ok: () => levels.push('ok'),
       warn: () => levels.push('warning'),
       error: () => levels.push('error'),

@@ -82,7 +82,7 @@ function makeCatalogue(): Catalogue {
     ],
     games,
     covers,
-    coverFiles: [],
+    coverFiles: covers.map(([id]): Row => [id, id, null, null, null, null, null, `${id}.png`]),
     accounts: [],
     gameTitles: [[6, 'Super Probotector: Alien Rebels']],
     gameIds: [

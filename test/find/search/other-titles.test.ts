@@ -28,7 +28,7 @@ test('a thousand books are found by their words, near spellings and years', () =
   const games = { rank: ranks, gameOfRank: ranks, firstCover: new Uint32Array(1001) };
   const catalogue = { platforms, games };
   const names = makePlatformNames(platforms);
-  const search = new Search(index, prepareSearch(index, catalogue), catalogue, names);
+  const search = new Search(index, prepareSearch(index, catalogue), catalogue, names, []);
   const find = (q: string, year?: number) => {
     const others = { platform: undefined, has_cover: undefined, ...forEachFilter(() => undefined) };
     const range = year === undefined ? undefined : ([year, year] as const);

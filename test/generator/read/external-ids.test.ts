@@ -72,7 +72,7 @@ test('rows that break the contract are left out and reported', () => {
   });
   expect([games, platforms]).toEqual([{}, {}]);
   expect(leftOut).toEqual([
-    ['game_ids', null, 'game_id is not an unsigned whole number'],
+    ['game_ids', null, 'game_id is NULL'],
     ['game_ids', 77, 'its game does not exist or is left out'],
     ['game_ids', 1, 'source has other characters than letters, digits, - and _'],
     ['game_ids', 1, 'source is empty'],

@@ -17,19 +17,23 @@ const year = (value: Value) => check.checkOptionalYear(value, (_, noted) => note
 const address = (value: Value) => check.checkFileUrl(value, BASE);
 
 test.each<[string, (value: Value) => unknown, readonly Value[]]>([
-  ['id is not an unsigned whole number', check.checkId, [null, '', -1, 1.5, 'x', '007', 2 ** 53]],
-  ['slug is empty', check.checkSlug, ['', null]],
+  ['id is NULL', check.checkId, [null]],
+  ['id is not an unsigned whole number', check.checkId, ['', -1, 1.5, 'x', '007', 2 ** 53]],
+  ['slug is NULL', check.checkSlug, [null]],
+  ['slug is empty', check.checkSlug, ['']],
   [
     'slug does not fit a path',
     check.checkSlug,
     [5, 'x'.repeat(192), ...'a/b|a b|.|..|../etc|.x|%|%2e%2e|a%2fb|é|😀|?|#|x\n|a\0b'.split('|')],
   ],
   ['title is empty', title, ['', ' ', ' \t\n']],
-  ['title is not text', title, [null, 1942]],
+  ['title is NULL', title, [null]],
+  ['title is not text', title, [1942]],
   ['genres is not text', genres, [5]],
   ['width is not an unsigned whole number', width, [-1, 1.5, 'x', '', '-9007199254740993']],
   ['release_year is not a year', year, [1.5, '1990', '']],
-  ['path is empty', address, ['', ' ', null, 7, '/', '//']],
+  ['path is NULL', address, [null]],
+  ['path is empty', address, ['', ' ', 7, '/', '//']],
   ['path has control characters', address, ['a\nb.jpg', 'a\0b', '\u007f']],
   [
     'path is neither relative nor an http or https address',
@@ -121,11 +125,64 @@ test('the time of a row may have fractions of a second, or be a number', () => {
   }
 });
 
+/** What is noted of a text of a kind, without the name of its column and what is done with it. */
+function oddityOf(text: string | null, kind: 'name' | 'prose' | 'path' | 'code' = 'name') {
+  const noted: string[] = [];
+  check.noteOddText(text, 'title', (reason) => noted.push(reason), kind);
+  return noted.map((reason) => /^title (?:has |is )?(.+?)(?:,|:| that)/.exec(reason)?.[1]);
+}
+
 test('a text is odd if it is a JSON array of texts or an object, and not if it only begins so', () => {
-  const noted: Value[] = [];
-  const odd = ['["RPG"]', ' [ "A", "B" ]', '[]', '{"en": "Action"}', '{}'];
+  const odd = ['["RPG"]', '[ "A", "B" ]', '[]', '{"en": "Action"}', '{}'];
   const usual = ['[REC]', '["RPG"] and more', '[1]', '{', '"Quoted"', '.hack//{}', '', null];
-  for (const text of [...odd, ...usual])
-    check.noteOddText(text, 'genres', (_, value) => noted.push(value));
-  expect(noted).toEqual(odd);
+  for (const text of odd) expect(oddityOf(text)).toEqual(['JSON']);
+  for (const text of usual) expect(oddityOf(text)).toEqual([]);
+});
+
+test.each([
+  [
+    'HTML entities',
+    ['A &amp; B', '&quot;A&quot;', 'A&#39;s', 'Pok&#xE9;mon', '&frac12;'],
+    ['name', 'prose', 'path'],
+  ],
+  [
+    'HTML tags',
+    ['A<br>B', '<i>A</i>', 'A <a href="x">B</a>', '<BR/>', '<!-- A'],
+    ['name', 'prose'],
+  ],
+  [
+    'control characters',
+    ['a\0', 'a\u0007b', 'a\u007fb', 'Pok\u0082mon', 'Rock\u0092n'],
+    ['name', 'prose'],
+  ],
+  ['control characters', ['a\nb', 'a\tb'], ['name']],
+  ['white space at an end', [' a', 'a ', 'a\u00a0'], ['name', 'path']],
+  ['white space at an end', ['a  b', 'a \u3000b'], ['name']],
+] as const)('a text with %s is odd: %j', (what, texts, kinds) => {
+  for (const kind of ['name', 'prose', 'path', 'code'] as const) {
+    const expected = (kinds as readonly string[]).includes(kind) ? [what] : [];
+    for (const text of texts)
+      expect([kind, text, oddityOf(text, kind)]).toEqual([kind, text, expected]);
+  }
+});
+
+test('what looks like HTML or JSON and is none is not odd', () => {
+  const usual = [
+    'Command & Conquer',
+    'R&D; Q',
+    'I <3 You',
+    'A < B > C',
+    '<Hack>',
+    'Ratchet&Clank',
+    'a.b/c-d',
+  ];
+  for (const text of usual) expect(oddityOf(text)).toEqual([]);
+  expect(oddityOf('Two  spaces.\n\nAnd a\ttab \r\n', 'prose')).toEqual([]);
+});
+
+test('of a long text, the report has the part with what is odd', () => {
+  const noted: Value[] = [];
+  const text = `${'a '.repeat(500)}Tom &amp; Jerry${' b'.repeat(500)}`;
+  check.noteOddText(text, 'description', (_, value) => noted.push(value), 'prose');
+  expect(noted).toEqual([expect.stringMatching(/^….{1,20}Tom &amp; Jerry.{1,60}…$/)]);
 });

@@ -11,7 +11,9 @@ import { OPTIONAL_TABLES, TIMED_TABLES } from '#lib/database/schema.ts';
 import { createTables } from '#lib/database/tables.ts';
 
 const TITLES = [
-  ...'Zelda|zelda|Pokémon Pokémon: the the|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split('|'),
+  ...'Zelda|zelda|ZELDA|Zeldá| Zelda|Tom &amp; Jerry|Pokémon Pokémon: the the|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split(
+    '|',
+  ),
   ...['ゼルダの伝説', 'Δ Delta', Array.from({ length: 300 }, (_, i) => `word${i % 280}`).join(' ')],
 ];
 
@@ -172,6 +174,7 @@ export function makeChanges(random: Random, doTimesLie = false) {
     (writer) => set(writer, 'covers', 'status', 'rejected'),
     (writer) => set(writer, 'covers', 'status', random.pick(['pending', 'ok'])),
     (writer) => set(writer, 'covers', 'region', random.pick(['USA', 'Europe', null, 'bad \ufffd'])),
+    (writer) => set(writer, 'covers', 'type', random.pick(['back', 'Front', null])),
     (writer) => set(writer, 'covers', 'approved_at', '2026-06-06 06:06:06'),
     async (writer) => set(writer, 'covers', 'game_id', await anyOf(writer, 'games')),
     (writer) => remove(writer, 'covers'),

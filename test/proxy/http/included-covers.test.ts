@@ -14,8 +14,8 @@ const key = testKey(1);
 /** The sample, with a game that has covers of many regions and types, and one with a large id. */
 function catalogue(): Catalogue {
   const sample = sampleCatalogue();
-  const [[platform]] = [...sample.platforms] as [[number]];
-  const game = (id: number | string, slug: string) =>
+  const [[first], [second]] = [...sample.platforms] as [[number], [number]];
+  const game = (id: number | string, slug: string, platform = first) =>
     [id, platform, slug, slug, null, null, null, null, null] as never;
   const covers: [id: number, region: string | null, type: string | null][] = [
     [900_009, 'JP', 'Front'],
@@ -26,13 +26,27 @@ function catalogue(): Catalogue {
     [900_005, 'EU', 'FRONT'],
     [900_006, 'eu', 'front'],
     [900_000, 'AU', 'disc'],
+    // Without files, so it is never the best, although its id is the lowest.
+    [899_999, 'EU', 'front'],
   ];
   return {
     ...sample,
-    games: [...sample.games, game(900_000, 'many-covers'), game('9007199254740993', 'large-id')],
+    games: [
+      ...sample.games,
+      game(900_000, 'many-covers'),
+      game('9007199254740993', 'large-id'),
+      game(900_001, 'no-files', second),
+    ],
     covers: [
       ...sample.covers,
       ...covers.map(([id, region, type]) => [id, 900_000, region, type, 'approved', null] as never),
+      [899_998, 900_001, 'EU', 'front', 'approved', null],
+    ],
+    coverFiles: [
+      ...sample.coverFiles,
+      ...covers
+        .filter(([id]) => id !== 899_999)
+        .map(([id]) => [id, id, null, null, null, null, null, `${id}.png`] as never),
     ],
   };
 }
@@ -125,6 +139,7 @@ describe('include=cover', () => {
       const isFront = (cover: { type: string | null }) => cover.type?.toLowerCase() === 'front';
       const [best] = data
         .filter(isFront)
+        .filter(({ files }: { files: unknown[] }) => files.length > 0)
         .toSorted((a: { id: number }, b: { id: number }) => a.id - b.id);
       return `"cover":${best === undefined ? 'null' : await textOf(`/covers/${best.id}`)}`;
     });
@@ -159,6 +174,20 @@ describe('include=cover', () => {
       expect(data[0].cover?.id).toBe(id);
     },
   );
+});
+
+test('a cover without files leaves no trace in a body: a game that has no other one has the null of a game without covers', async () => {
+  const [many, none] = JSON.parse(
+    await textOf('/games?ids=900000,900001&include=cover&prefer=EU'),
+  ).data;
+  expect([many.cover.id, none.cover_count, none.cover]).toEqual([900_005, 1, null]);
+  expect(JSON.parse(await textOf('/search?q=no-files&has_cover=true')).total).toBe(1);
+  // The ETag is that of the records in the body.
+  const withTypes = '/games?ids=900000&include=cover&cover_type=';
+  const etags = [`${withTypes}front`, withTypes].map(
+    async (path) => (await get(path)).headers.etag,
+  );
+  expect(new Set(await Promise.all(etags)).size).toBe(1);
 });
 
 test('several members come in one order; alternative titles are those of the catalogue', async () => {

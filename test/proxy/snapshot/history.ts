@@ -133,7 +133,8 @@ export async function makeHistory(seed: number, generations = 6) {
   const states = new Map<string, State>();
   const rollback = async () => {
     const ids = idsOnDisk(dir).filter((id) => id !== currentId(dir));
-    await rollbackTo(dir, random.pick(ids), { withTakenDown: true, warn() {}, checkFind });
+    const keep = { generations: 5, days: 0 };
+    await rollbackTo(dir, random.pick(ids), { withTakenDown: true, warn() {}, checkFind, keep });
   };
   const restore = async () => {
     await database.close();

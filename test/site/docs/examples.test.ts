@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { CURRENT } from '#lib/format/layout.ts';
-import { callSamples } from '#lib/pages/call-samples.ts';
+import { callSamples } from '#lib/pages/files/call-samples.js';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { parseContract, resolveContract } from '#site/docs/contract.ts';
@@ -68,6 +68,15 @@ const sample = await serve(await makeGrown(sampleCatalogue()));
 const other = await serve(await makeGrown(otherCatalogue()));
 const { proxy } = sample;
 
+/** What the guides say to set. */
+function environmentOf({ proxy }: Served) {
+  return {
+    PATH: process.env.PATH,
+    COVERS_API: `${proxy.url}/api/v1`,
+    COVERS_KEY: key.key,
+  };
+}
+
 /** The blocks of code of all guides in a language. Links in them lead to a proxy of this test. */
 function guideExamples(language: string, { proxy, examples }: Served): Example[] {
   const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
@@ -84,10 +93,10 @@ function guideExamples(language: string, { proxy, examples }: Served): Example[]
 }
 
 /** The code that the reference shows for each operation. */
-function referenceExamples(language: string, { proxy, examples }: Served): Example[] {
+function referenceExamples(language: string, { examples }: Served): Example[] {
   return Object.entries(resolveContract(parseContract()).paths).map(([path, { get }]) => {
     const call = exampleCall(path, get.parameters, examples);
-    const samples = callSamples(call, `${proxy.url}/api/v1`);
+    const samples = callSamples(call);
     const text = samples.find((sample) => sample.language === language)?.text ?? '';
     return { name: get.operationId, text };
   });
@@ -102,6 +111,7 @@ async function run(
   [command, extension]: readonly [command: string, extension: string],
   examples: readonly Example[],
   main: string,
+  served: Served,
 ): Promise<Map<string, string>> {
   const files = examples.map(({ name, text }) => {
     const file = path.join(folder, `${name}.${extension}`);
@@ -110,7 +120,7 @@ async function run(
   });
   const program = path.join(folder, `run-all.${extension}`);
   writeFileSync(program, main);
-  const env = { PATH: process.env.PATH, COVERS_KEY: key.key };
+  const env = environmentOf(served);
   // Some write files.
   const { stdout } = await execute(command, [program, ...files], { cwd: makeFolder(), env });
   const parts = stdout.split(/^=== .*\n/m).slice(1);
@@ -151,13 +161,13 @@ describe.each([
   ['the sample', sample],
   ['a catalogue without any name of it', other],
 ])('on %s, every example works, and finds something', { timeout: 60_000 }, (_, served) => {
-  const { platform, game, otherGame, title } = served.examples;
+  const { platform, game, gameIds, title } = served.examples;
   const { games } = served.generation.manifest.counts;
 
   test('with curl', async () => {
     const all = [...guideExamples('sh', served), ...referenceExamples('curl', served)];
     expect(all.length).toBeGreaterThan(25);
-    const outputs = await run(['bash', 'sh'], all, BASH);
+    const outputs = await run(['bash', 'sh'], all, BASH, served);
     const having = (text: string) => [...outputs].filter(([, out]) => out.includes(text));
     // The only example of an error is the one of the guide to limits and errors.
     expect(having('"error"').map(([name]) => name)).toEqual(['limits-3']);
@@ -173,7 +183,7 @@ describe.each([
     expectOutputs(outputs, {
       'first-call-1': `"slug":"${game}"`,
       'search-1': `"slug":"${game}"`,
-      'pages-3': `"slug":"${otherGame.split('/')[1]}"`,
+      'pages-3': `"id":${gameIds.split(',')[1]}`,
       'limits-1': /^x-ratelimit-limit: 1000000/im,
       'limits-2': /first: 200\nsecond: 304/,
       'limits-3': /per_page must be an integer.*\n400$/m,
@@ -185,13 +195,13 @@ describe.each([
   test('in JavaScript', async () => {
     const all = [...guideExamples('js', served), ...referenceExamples('javascript', served)];
     expect(all.length).toBeGreaterThan(20);
-    const outputs = await run([process.execPath, 'mjs'], all, NODE);
+    const outputs = await run([process.execPath, 'mjs'], all, NODE, served);
     expectOutputs(outputs, {
       'first-call-1': `${title} (`,
       'first-call-2': /^https:\/\/files\.covers\.example\//m,
       'search-1': title,
-      'search-2': /^Without one of the words:\n./m,
-      'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
+      'search-2': /^Without one word:\n./m,
+      'pages-1': /^5 of \d+ games$/m,
       'pages-2': title,
       'copy-1': `${games} games of snapshot`,
       'copy-2': /^added cover \S+\nFrom now on, your copy is that of/m,
@@ -205,11 +215,11 @@ describe.each([
   test('in Python', async () => {
     const all = [...guideExamples('python', served), ...referenceExamples('python', served)];
     expect(all.length).toBeGreaterThan(20);
-    const outputs = await run(['python3', 'py'], all, PYTHON);
+    const outputs = await run(['python3', 'py'], all, PYTHON, served);
     expectOutputs(outputs, {
       'first-call-1': `${title} (`,
-      'search-2': /^Without one of the words:\n./m,
-      'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
+      'search-2': /^Without one word:\n./m,
+      'pages-1': /^5 of \d+ games$/m,
       'pages-2': title,
       'copy-1': `${games} games of snapshot`,
       'copy-2': `that of ${served.generation.id}.`,
@@ -224,6 +234,8 @@ describe.each([
     for (const path of [
       '/',
       '/docs/reference',
+      '/docs/files',
+      '/docs/client',
       ...Object.keys(GUIDES).map((name) => `/docs/${name}`),
     ]) {
       const page = await (await fetch(served.proxy.url + path)).text();
@@ -232,18 +244,50 @@ describe.each([
         path,
         expect.not.stringMatching(/&quot;error&quot;: &quot;No/),
       ]);
+      expect([path, longLinesOf(page)]).toEqual([path, []]);
       const shown = [...page.matchAll(/<code id=.*?<\/code>|value=".*?"/gs)].join();
       if (served === other) expect(shown).not.toMatch(/snes|chrono/i);
     }
     const start = await (await fetch(served.proxy.url)).text();
-    expect(start).toContain(`/games/${platform}/${game}&#39;`);
+    expect(start).toContain(`/games/${platform}/${game}&quot; \\`);
     expect(start).toContain(`&quot;slug&quot;: &quot;${game}&quot;`);
     for (const page of ['copy', 'reference']) {
       const text = await (await fetch(`${served.proxy.url}/docs/${page}`)).text();
-      expect(text).toContain(`/changes?since=${served.examples.since}`);
+      expect(text).toContain(`-d since=${served.examples.since}`);
       expect(text).toContain('{\n      &quot;change&quot;: &quot;changed&quot;');
     }
   });
+});
+
+/** The lines of code of a page that have more than 60 characters. An address or a hash in a response stays whole. */
+function longLinesOf(page: string): string[] {
+  const blocks = [...page.matchAll(/<pre[^>]*><code[^>]*>(.*?)<\/code>/gs)];
+  const plain = (text: string) => text.replaceAll(/&#?\w+;/g, '"');
+  return blocks
+    .flatMap(([, code = '']) => plain(code).split('\n'))
+    .filter((line) => line.length > 60 && !/^ *"\w+": "(?:https?:|[0-9a-f]{64})[^ ]*$/.test(line));
+}
+
+test('every guide is Markdown at its address with ".md", and llms.txt lists them', async () => {
+  const read = async (path: string) => {
+    const response = await fetch(proxy.url + path);
+    expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    return response.text();
+  };
+  const list = await read('/llms.txt');
+  for (const name of [...Object.keys(GUIDES), 'files', 'client']) {
+    const text = await read(`/docs/${name}.md`);
+    const [, title = ''] = /^# (.+)\n/.exec(text) ?? [];
+    expect(text).not.toContain('{{');
+    expect(list).toContain(`- [${title}](${proxy.url}/docs/${name}.md): `);
+    const page = await (await fetch(`${proxy.url}/docs/${name}`)).text();
+    expect(page).toContain(`<h1>${title}</h1>`);
+    expect(page).toContain(`<link rel="alternate" type="text/markdown" href="/docs/${name}.md">`);
+  }
+  expect(await read('/docs/first-call.md')).toContain(
+    `curl "$COVERS_API/games/${sample.examples.platform}/${sample.examples.game}" \\\n`,
+  );
+  expect(list).toMatch(/^# .+\n\n> .+\n/);
 });
 
 test('without an earlier snapshot, the pages say why the list of changes is empty', async () => {
@@ -261,7 +305,7 @@ test('an interrupted copy goes on with the same snapshot only', async () => {
     const [{ text } = { text: '' }] = guideExamples('sh', served).filter(
       ({ name }) => name === 'copy-1',
     );
-    const env = { PATH: process.env.PATH, COVERS_KEY: key.key };
+    const env = environmentOf(served);
     return execute('bash', ['-c', before + text], { cwd, env });
   };
   await expect(copy(sample, 'tar() { false; }\n')).rejects.toThrow();
@@ -299,7 +343,7 @@ test('the guides prefer regions that the catalogue has', () => {
     const shown = guideExamples(language, other)
       .map(({ text }) => text)
       .join('\n');
-    expect(shown).toContain('prefer=Europe');
+    expect(shown).toMatch(/prefer(?:=|: '|": ")Europe/);
     expect(shown).not.toContain('USA');
   }
 });

@@ -31,14 +31,16 @@ test('a name in a sentence, in code and in a list is text', async () => {
   expect(body).toContain(`<code id="id-5">${AS_MARKUP} x`);
 });
 
-test('in an address, a name is percent-encoded, and the response to the call stands beside it', async () => {
-  const call = 'curl -H "x" \\\n  \'https://a.example/api/v1/search?q={{query}}&sort=relevance\'';
+test('below a call stands the response to it', async () => {
+  const lines = ['curl -G "$COVERS_API/search"', '-H "Authorization: x"'];
+  lines.push("--data-urlencode 'q={{query}}'", '-d sort=relevance');
+  const call = lines.join(' \\\n  ');
   const { body, asked, title, headings } = await render(
     `# T\n\n## H h\n\n\`\`\`sh\n${call}\n\`\`\`\n`,
   );
   expect([title, headings]).toEqual(['T', [{ id: 'h-h', text: 'H h' }]]);
   expect(asked).toEqual(['/search?q=a%20b&sort=relevance']);
-  expect(body).toContain('/api/v1/search?q=a%20b&amp;sort=relevance&#39;');
+  expect(body).toContain('--data-urlencode &#39;q=a b&#39;');
   expect(body).toContain(`<code id="id-2-response">${AS_MARKUP}</code>`);
 });
 

@@ -10,7 +10,6 @@ import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { sequenceOf } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
-import { KEPT_GENERATIONS } from '#lib/generations/prune.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
 import { finish, makeFolder } from '#test/support/product.ts';
@@ -25,6 +24,8 @@ import {
 } from '#test/support/wholeness.ts';
 
 const PRELOAD = path.join(import.meta.dirname, 'faulty-disk.ts');
+/** How many generations are kept, if all are of one day. */
+const KEPT = 5;
 const CODES = ['EIO', 'ENOSPC', 'EMFILE', 'EROFS'] as const;
 
 interface Fault {
@@ -39,7 +40,7 @@ async function makeFailing() {
   const database = await makeChanging(seededCatalogue({ games: 6, seed: 8, platforms: 3 }));
   // The folder holds as many generations as are kept, so each run also removes one.
   const heal = () => database.publish(dir);
-  for (let run = 0; run < KEPT_GENERATIONS; run++) await heal();
+  for (let run = 0; run < KEPT; run++) await heal();
   const log = path.join(makeFolder(), 'faults.log');
   return {
     dir,
@@ -132,7 +133,7 @@ test(`the current generation is complete after ${which} fails`, async () => {
     const what = `after call ${call}`;
     expect(await expectCurrentVerifies(dir), what).not.toBe(before);
     expectNoDebris(dir);
-    expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
+    expect(idsOnDisk(dir), what).toHaveLength(KEPT);
     if (wasMade) figures.calls++;
   }
   expect(wrong).toEqual([]);

@@ -118,8 +118,6 @@ async function compile(
 }
 
 const LARGEST_BUNDLE = 6 * 1024;
-/** The address of the API in the README. */
-const EXAMPLE_URL = 'https://covers.example/api/v1';
 const key = testKey(1);
 
 const databaseUrl = await makeSampleSqlite();
@@ -162,12 +160,12 @@ const siteUrl = await serve((incoming, response) => {
 /** Writes a file next to the package. @returns its path */
 function write(name: string, text: string): string {
   const file = path.join(folder, name);
-  writeFileSync(file, text.replaceAll(EXAMPLE_URL, `${proxy.url}/api/v1`));
+  writeFileSync(file, text);
   return file;
 }
 
-const run = (name: string, text: string, node?: string) =>
-  runScript(write(name, text), { COVERS_KEY: key.key }, node);
+const run = (name: string, text: string, node?: string, url = proxy.url) =>
+  runScript(write(name, text), { COVERS_API: `${url}/api/v1`, COVERS_KEY: key.key }, node);
 
 /** The code of a section of the README. */
 function recipe(heading: string): string {
@@ -236,8 +234,7 @@ describe('the recipes of the README', () => {
     expect(await run('crawl.js', code)).toMatch(expected);
     let requests = 0;
     site.statusOf = () => (++requests === 5 ? 412 : undefined);
-    const again = code.replaceAll(EXAMPLE_URL, `${siteUrl}/api/v1`);
-    expect(await run('crawl.js', again)).toMatch(expected);
+    expect(await run('crawl.js', code, undefined, siteUrl)).toMatch(expected);
     const { json } = await proxy.get('/snapshot', key.key);
     const packs = json.files.filter((file: { path: string }) => file.path.startsWith('games/'));
     // The manifest twice, one file that is refused, and each file once.
@@ -287,7 +284,8 @@ test('the server of the README adds the key, and hands on what the client reads'
   const code = recipe('## Let your server add the key');
   const listening = `.listen(0, '127.0.0.1', function () { console.log(this.address().port); })`;
   const file = write('server.js', code.replace(/\.listen\(.*\)/, listening));
-  const env = { PATH: process.env.PATH, COVERS_KEY: key.key };
+  const { PATH } = process.env;
+  const env = { PATH, COVERS_API: `${proxy.url}/api/v1`, COVERS_KEY: key.key };
   const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     const [port] = await once(child.stdout, 'data');

@@ -68,7 +68,9 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(stderr).not.toContain('Left out');
     expect(report.rows).toEqual([]);
     const future = 'approved_at is in the future, perhaps because it is not UTC';
-    expect(report.warnings.slice(0, 3)).toEqual([
+    const ofText = / has (?:control characters|white space at an end, or doubled): /;
+    const others = report.warnings.filter(({ reason }: { reason: string }) => !ofText.test(reason));
+    expect(others.slice(0, 3)).toEqual([
       {
         ...{ table: 'games', count: 1, rows: [{ id: largest, value: 0 }] },
         reason: 'release_year is not from 1 to 9999: served as null',
@@ -247,7 +249,7 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(warnings).toMatchObject([
       {
         reason:
-          'the status is not approved, pending or rejected: not public (Approved: 1, empty: 1, null: 1)',
+          'the status is not approved, pending or rejected: not public (Approved: 1, NULL: 1, empty: 1)',
         count: 3,
       },
     ]);

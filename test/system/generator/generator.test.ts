@@ -56,8 +56,8 @@ describe('a run', () => {
       counts: { platforms: 8, games: 3, covers: 3, cover_files: 0, left_out: 0 },
       previous_counts: null,
       left_out: [],
-      warnings: [],
-      report: expect.objectContaining({ covers_gone_with_their_game: 0, rows: [], warnings: [] }),
+      warnings: [expect.stringMatching(/^3 of covers: .* has no files: .* \(1, 2, 3\)$/)],
+      report: expect.objectContaining({ covers_gone_with_their_game: 0, rows: [] }),
       seconds: expect.any(Number),
       read_all_because: expect.stringContaining('updated_at'),
       peak_memory_mb: expect.any(Number),
@@ -111,7 +111,9 @@ describe('a run', () => {
         .toSorted();
     const before = otherFiles();
     const more = await generate(await makeSqlite(plainCatalogue(5)), dir, ['--dry-run']);
-    expect(more.stdout).toMatch(/^\+ \/games\/.*5 games \(\+2\)/ms);
+    expect(more.stdout).toMatch(
+      /^2 platforms changed: .*; 2 games added; .*^\+ \/games\/.*5 games \(\+2\)/ms,
+    );
     const json = await jsonOf(await makeSqlite(plainCatalogue(5)), dir, '--dry-run');
     expect(json.changes).toContainEqual({
       ...{ change: 'added', kind: 'cover', id: 5, path: '/covers/5', members: {} },

@@ -8,7 +8,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { idsOnDisk } from '#lib/generations/generations.ts';
-import { prune } from '#lib/generations/prune.ts';
+import { ONLY_CURRENT, prune } from '#lib/generations/prune.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { type Reply, ROOT } from '#test/support/product.ts';
 import { filesOf, pullFromApi, startApi } from '#test/support/replicas.ts';
@@ -141,7 +141,7 @@ test('nothing returns a cover that was taken down, whatever a client asks and se
 
   // On disk, it stays only in the generations that are kept for a rollback.
   expect(idsOnDisk(origin.snapshotsDir)).toContain(before);
-  await prune(origin.snapshotsDir, 1);
+  await prune(origin.snapshotsDir, ONLY_CURRENT);
   expect(idsOnDisk(origin.snapshotsDir)).toEqual([after]);
   const contains = (dir: string, id: string) =>
     [...filesOf(dir, id).values()].some((content) => content.includes(MARK));

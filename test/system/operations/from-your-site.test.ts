@@ -52,6 +52,23 @@ const ROWS = [
   "usuarios VALUES (1, 'ze@colecao.example', 'Zé', 9)",
 ];
 
+/** The pages of the site, with a game that has no title, and is not in the API. */
+const SITE_PAGES = new Set(
+  [
+    '',
+    '/contato.php?assunto=api',
+    ...[1, 2].map((cod) => `/console.php?id=${cod}`),
+    ...['snes&id=10', 'snes&id=11', 'md&id=12', 'md&id=13'].map(
+      (game) => `/jogo.php?console=${game}`,
+    ),
+  ].map((path) => `https://colecao.example${path}`),
+);
+/** The links of a page to the site. */
+const siteLinks = (html: string) =>
+  Array.from(html.matchAll(/<a href="(https:\/\/colecao[^"]*)"/g), ([, link = '']) =>
+    link.replaceAll('&amp;', '&'),
+  );
+
 const server = await sharedServer();
 const admin = server.url('mysql');
 atEndOfFile(() =>
@@ -122,10 +139,10 @@ test('the page leads from tables with other names to pages that show their pictu
   expect(found).toMatchObject({
     title: 'Super Mundo & Amigos',
     release_year: 1991,
-    url: 'https://colecao.example/pt/platform/snes/game/super-mundo',
+    url: 'https://colecao.example/jogo.php?console=snes&id=10',
     cover: {
       region: 'PT',
-      type: 'front',
+      type: 'frente',
       files: [{ url: 'https://colecao.example/imagens/snes/100.png' }],
     },
   });
@@ -137,17 +154,37 @@ test('the page leads from tables with other names to pages that show their pictu
 
   const explorer = (await send(`${proxy.url}/explore`)).text;
   expect(explorer).toContain('src="https://colecao.example/imagens/snes/100.png"');
-  // The back of a game without a front, and its region as the site writes it.
+  // Only the back of a game without a front is marked, and its region as the site writes it.
   expect(explorer).toContain('src="https://colecao.example/imagens/md/102.jpg"');
-  expect(explorer).toContain('<span class="state">Back</span>');
+  expect(explorer.match(/(?<=class="state">)[^<]+/g)).toEqual(['Verso']);
   expect(explorer.match(/No cover yet/g)).toHaveLength(1);
   expect(explorer).toContain('<span>PT</span>');
   expect(explorer).toContain('<a href="https://colecao.example">Coleção API</a>');
-  const shown = (await send(`${proxy.url}/explore/snes/super-mundo`)).text;
-  expect(shown).toContain(`href="${found.url}"`);
   const start = (await send(proxy.url)).text;
   expect(start).toContain('src="https://colecao.example/imagens/snes/100.png"');
-  expect(start).toContain('<span class="state">Back</span>');
+  expect(start.match(/(?<=class="state">)[^<]+/g)).toEqual(['Verso']);
+
+  // No link is dead: neither those of the records, nor those of the pages.
+  const { data: platforms } = (await proxy.get('/platforms', key)).json;
+  const { data: games } = (await proxy.get('/search', key)).json;
+  const links = [...platforms, ...games].map(({ url }: { url: string }) => url);
+  expect(links.toSorted()).toEqual([
+    'https://colecao.example/console.php?id=1',
+    'https://colecao.example/console.php?id=2',
+    'https://colecao.example/jogo.php?console=md&id=12',
+    'https://colecao.example/jogo.php?console=snes&id=10',
+    'https://colecao.example/jogo.php?console=snes&id=11',
+  ]);
+  const paths = games.map(
+    ({ slug, platform }: { slug: string; platform: { slug: string } }) =>
+      `/explore/${platform.slug}/${slug}`,
+  );
+  for (const path of ['/', '/explore', '/explore/snes', '/explore/md', ...paths]) {
+    const found = siteLinks((await send(proxy.url + path)).text);
+    expect(found.filter((link) => !SITE_PAGES.has(link))).toEqual([]);
+    links.push(...found);
+  }
+  for (const url of SITE_PAGES) if (!url.endsWith('id=13')) expect(links).toContain(url);
 });
 
 test('with the lines for nginx, browsers read without a key, and each visitor has a limit', async () => {

@@ -10,7 +10,7 @@ import { testKey } from '#test/support/product.ts';
 
 const [desktop, , , phone] = SCREENS;
 /** One guide stands for all: they have the same layout. */
-const layouts = PAGES.filter((page) => !page.startsWith('/docs/') || /paging|reference/.test(page));
+const layouts = PAGES.filter((page) => !page.startsWith('/docs/') || /pages|reference/.test(page));
 const key = testKey(1);
 const site = await visitSite(key);
 
@@ -44,6 +44,24 @@ test('no button to copy covers the text that it copies', async () => {
       return button.offsetWidth > 0 && left < text.right && top < text.bottom && bottom > text.top;
     }).length`);
     expect([path, covered]).toEqual([path, 0]);
+  }
+});
+
+test('on a desktop, no line of code goes on below, and on no screen a part of it is hidden', async () => {
+  const explorer = ['/explore/snes/chrono-trigger', '/explore?q=mario&region=USA'];
+  for (const screen of [desktop, phone]) {
+    const page = await site.open(screen);
+    for (const path of [...PAGES, ...explorer]) {
+      await page.goto(site.url + path);
+      const faults = await page.evaluate(`[...document.querySelectorAll('pre')].flatMap((pre) => {
+        if (pre.offsetWidth === 0) return [];
+        const isHidden = pre.scrollWidth > pre.clientWidth || pre.scrollHeight > pre.clientHeight;
+        pre.style.cssText = 'white-space: pre; overflow-x: auto';
+        const isFolded = pre.scrollWidth > pre.clientWidth && !/-response$/.test(pre.firstChild.id);
+        return isHidden || (isFolded && innerWidth > 1000) ? [pre.textContent] : [];
+      })`);
+      expect([path, faults]).toEqual([path, []]);
+    }
   }
 });
 
@@ -88,8 +106,10 @@ describe('the reference', () => {
     await operation.getByLabel('include').fill('cover');
     await operation.getByRole('button', { name: 'Send request' }).click();
     await operation.getByText('"Chrono Trigger"').last().waitFor();
-    expect(await operation.locator('#getGame-call-curl').textContent()).toContain(
-      "/api/v1/games/snes/chrono-trigger?include=cover'",
+    expect(await operation.locator('#getGame-call-curl').textContent()).toBe(
+      `curl -G "$COVERS_API/games/snes/chrono-trigger" \\
+  -H "Authorization: Bearer $COVERS_KEY" \\
+  -d include=cover`,
     );
     expect(await operation.getByRole('status').textContent()).toMatch(
       /^200 OK in \d+ ms · GET \/api\/v1\/games\/snes\/chrono-trigger\?include=cover$/,

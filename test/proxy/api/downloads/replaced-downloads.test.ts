@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { MINISEARCH } from '#lib/format/layout.ts';
 import { generationDir, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
-import { prune } from '#lib/generations/prune.ts';
+import { ONLY_CURRENT, prune } from '#lib/generations/prune.ts';
 import type { Texts } from '#test/support/processes.ts';
 import { NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 import { openSocket } from '#test/support/servers/sockets.ts';
@@ -33,7 +33,7 @@ async function start(environment: Texts = {}) {
       const current = await database.publish(dir);
       // The database has no keys, so the run has exported none.
       writeKeys(dir, [key]);
-      await prune(dir, 1);
+      await prune(dir, ONLY_CURRENT);
       expect(idsOnDisk(dir)).toHaveLength(1);
       await proxy.refresh();
       return current;

@@ -11,7 +11,7 @@ import type { RunOptions } from '#generator/generate.ts';
 import type { Database } from '#lib/database/database.ts';
 import { EARLIER_RUN } from '#lib/format/layout.ts';
 import { makeChanges } from '#test/generator/reuse/random-changes.ts';
-import { makeTimed, makeTimedSite, run } from '#test/generator/reuse/runs.ts';
+import { makeTimed, makeTimedSite, run, SETTINGS } from '#test/generator/reuse/runs.ts';
 import { catalogueHash, newSnapshots } from '#test/support/wholeness.ts';
 
 const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
@@ -26,9 +26,18 @@ afterEach(() => void vi.useRealTimers());
 
 const DAMAGED = 'earlier-run is damaged';
 const OTHER = 'the last run read another database, or a table or view was altered';
+const OTHER_SETTINGS =
+  'the last run had another SITE_URL, SITE_LANGUAGE, FILES_URL, GAME_URL, PLATFORM_URL or FRONT_TYPES';
 const A_DAY = 'the last full run was not within 24 hours';
 
-test.each<[string, unknown, (dir: string, database: Database) => unknown, Partial<RunOptions>?]>([
+type Damage = [
+  what: string,
+  reason: unknown,
+  damage: (dir: string, database: Database) => unknown,
+  changes?: Partial<RunOptions>,
+];
+
+test.each<Damage>([
   ['nothing is left of it', 'nothing is known of the last run', (dir) => fs.rmSync(fileIn(dir))],
   ['what it left is truncated', DAMAGED, (dir) => fs.truncateSync(fileIn(dir), 1_000)],
   ['one bit of it is wrong', DAMAGED, (dir) => flipBit(fileIn(dir))],
@@ -61,10 +70,22 @@ test.each<[string, unknown, (dir: string, database: Database) => unknown, Partia
   ['a table was altered', OTHER, (_, { run }) => run('ALTER TABLE games ADD COLUMN note TEXT')],
   [
     'the settings have changed',
-    'the last run had another SITE_URL or SITE_LANGUAGE or FILES_URL',
+    OTHER_SETTINGS,
     () => {},
     { settings: { site_url: 'https://x.example', site_language: 'de', files_url: 'https://y' } },
   ],
+  ...[
+    { game_url: '{site}/{id}' },
+    { platform_url: '{site}/{id}' },
+    { front_types: ['back', 'front'] },
+  ].map(
+    (own): Damage => [
+      `${Object.keys(own)} has changed`,
+      OTHER_SETTINGS,
+      () => {},
+      { settings: { ...SETTINGS, ...own } },
+    ],
+  ),
   [
     'a platform has changed',
     expect.stringContaining('the platforms have changed'),

@@ -81,7 +81,9 @@ test('an alternative title is part of its game', async () => {
   await publish("UPDATE game_titles SET title = 'Faster Cars' WHERE title = 'Fast Cars'");
   expect(await changesSince(dir, id)).toEqual(['~ /games/snes/f-zero']);
   const { stdout } = await runSnapshots(dir, 'diff', '1');
-  expect(stdout).toMatch(/^~ \/games\/snes\/f-zero {2}titles: \[.*\] → \["Faster Cars"\]\n$/);
+  expect(stdout).toMatch(
+    /^1 game changed: titles\n~ \/games\/snes\/f-zero {2}titles: \[.*\] → \["Faster Cars"\]\n$/,
+  );
 });
 
 test('after a change of the settings, every record with an address has changed', async () => {

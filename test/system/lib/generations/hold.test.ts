@@ -21,7 +21,6 @@ import { LARGEST_JSON_FILE } from '#lib/format/json/parse-file.ts';
 import { HOLD_FILE } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
 import { withRunLock } from '#lib/generations/lock.ts';
-import { KEPT_GENERATIONS } from '#lib/generations/prune.ts';
 import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
 import { disturbed, noSpace } from '#test/lib/generations/disk.ts';
 import { makeLog } from '#test/support/log.ts';
@@ -34,6 +33,8 @@ import {
   statusOf,
 } from '#test/support/wholeness.ts';
 
+/** How many generations are kept, if all are of one day. */
+const KEPT = 5;
 /** The exit code of a run that publishes nothing. */
 const REFUSED = 3;
 const SINCE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -51,7 +52,7 @@ const database = await makeChanging();
 /** A folder with as many generations as are kept, and a database with a change that is not published. */
 const template = path.dirname(database.url.replace('sqlite:', ''));
 const snapshots = path.join(template, 'snapshots');
-for (let run = 0; run < KEPT_GENERATIONS; run++) await database.publish(snapshots);
+for (let run = 0; run < KEPT; run++) await database.publish(snapshots);
 await database.change();
 /** The generations in it, the oldest first; the last one is current. */
 const ids = idsOnDisk(snapshots);

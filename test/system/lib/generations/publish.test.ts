@@ -9,7 +9,7 @@ import { checkFind } from '#find/check.ts';
 import { GENERATIONS, sequenceOf } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
 import { LockedError, withRunLock } from '#lib/generations/lock.ts';
-import { KEPT_GENERATIONS, prune } from '#lib/generations/prune.ts';
+import { prune } from '#lib/generations/prune.ts';
 import { rollbackTo } from '#lib/generations/rollback.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
@@ -27,8 +27,10 @@ import {
   statusOf,
 } from '#test/support/wholeness.ts';
 
+const KEEP = { generations: 5, days: 7 };
 /** How a rollback is done here. */
-const HOW = { withTakenDown: true, warn() {}, checkFind };
+const HOW = { withTakenDown: true, warn() {}, checkFind, keep: KEEP };
+const onlyLast = (generations: number) => ({ generations, days: 0 });
 
 test('a run that cannot export the keys reports it, and that its generation is current', async () => {
   const { database, snapshotsDir: dir } = await makePublished();
@@ -85,9 +87,9 @@ describe('only one program writes at a time', () => {
     const id = currentId(dir) as string;
     await withRunLock(dir, async () => {
       await expect(rollbackTo(dir, id, HOW)).rejects.toThrow(LockedError);
-      await expect(prune(dir, 1)).rejects.toThrow(String(process.pid));
+      await expect(prune(dir, onlyLast(1))).rejects.toThrow(String(process.pid));
     });
-    expect(await prune(dir, 1)).toEqual([]);
+    expect(await prune(dir, onlyLast(1))).toEqual([]);
   });
 
   test('an error names a lock that cannot be opened', async () => {
@@ -167,18 +169,18 @@ describe('kept generations', () => {
     const dir = newSnapshots();
     const database = await makeChanging(seededCatalogue({ games: 6, seed: 8, platforms: 3 }));
     const ids: string[] = [];
-    for (let run = 0; run < KEPT_GENERATIONS + 2; run++) ids.push(await database.publish(dir));
-    expect(idsOnDisk(dir)).toEqual(ids.slice(-KEPT_GENERATIONS));
-    const oldest = ids.at(-KEPT_GENERATIONS) as string;
+    for (let run = 0; run < KEEP.generations + 2; run++) ids.push(await database.publish(dir));
+    expect(idsOnDisk(dir)).toEqual(ids.slice(-KEEP.generations));
+    const oldest = ids.at(-KEEP.generations) as string;
     const { id } = await rollbackTo(dir, oldest, HOW);
     // The oldest is gone, but its content is current.
-    expect(idsOnDisk(dir)).toEqual([...ids.slice(1 - KEPT_GENERATIONS), id]);
-    expect(await prune(dir, 2)).toEqual(ids.slice(1 - KEPT_GENERATIONS, -1));
+    expect(idsOnDisk(dir)).toEqual([...ids.slice(1 - KEEP.generations), id]);
+    expect(await prune(dir, onlyLast(2))).toEqual(ids.slice(1 - KEEP.generations, -1));
     expect(idsOnDisk(dir)).toEqual([ids.at(-1), id]);
-    expect(sequenceOf(await database.publish(dir))).toBe(KEPT_GENERATIONS + 4);
+    expect(sequenceOf(await database.publish(dir))).toBe(KEEP.generations + 4);
     // Whatever is newer than the current generation never became current, or was given up.
     pointCurrentTo(dir, id);
-    await prune(dir, 1);
+    await prune(dir, onlyLast(1));
     expect(idsOnDisk(dir)).toEqual([id]);
     expectNoDebris(dir);
   });

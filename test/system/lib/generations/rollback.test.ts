@@ -120,7 +120,7 @@ describe('a rollback', async () => {
     const before = readdirSync(dir, { recursive: true });
     const refused = await rollback(dir, older);
     expect([refused.code, refused.stdout]).toEqual([REFUSED, '']);
-    const list = `With ${older}, 1 game would change to earlier content (${game}), 1 cover would come back (/covers/${cover}). "cover-catalogue snapshot diff ${newer} ${older}" lists all, except what only repeats a new title of a game or name of a platform.`;
+    const list = `With ${older}, 1 game would change to earlier content (${game}), 1 cover would come back (/covers/${cover}). "cover-catalogue snapshot diff --all ${newer} ${older}" lists all, except what only repeats a new title of a game or name of a platform.`;
     expect(refused.stderr).toBe(
       `${list} Nothing has changed. To publish them as they were, add --with-taken-down.\n`,
     );

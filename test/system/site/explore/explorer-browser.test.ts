@@ -103,7 +103,7 @@ describe('typing', () => {
     const shown = page.locator('.sample:visible');
     expect(await shown.count()).toBe(1);
     expect(await shown.textContent()).toContain('urllib.request');
-    expect(await shown.textContent()).toContain('q=chrono');
+    expect(await shown.textContent()).toContain('"q": "chrono"');
     expect(await shown.getByRole('button').isVisible()).toBe(true);
     explorer.expectQuiet();
   });

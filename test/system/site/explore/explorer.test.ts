@@ -57,14 +57,18 @@ describe('a page', () => {
   test.each([
     [
       '/explore?q=zelda',
-      '/search?q=zelda&sort=relevance&include=cover,covers&facets=platform,region,type,genre&per_page=30',
+      'search?q=zelda&sort=relevance&include=cover,covers&facets=platform,region,type,genre&per_page=30',
     ],
-    ['/explore/snes/chrono-trigger', '/games/snes/chrono-trigger?include=covers'],
-    ['/explore/snes/chrono-trigger/50001', '/covers/50001'],
+    ['/explore/snes/chrono-trigger', 'games/snes/chrono-trigger?include=covers'],
+    ['/explore/snes/chrono-trigger/50001', 'covers/50001'],
   ])('%s shows the call of the API behind it', async (path, call) => {
     const { text } = await get(path);
-    expect(textOf(text)).toContain(`'https://api.covers.example/api/v1${call}'`);
-    expect((await proxy.get(call, visitorKey.key)).status).toBe(200);
+    const [, code = ''] = /<code id="call-curl">(.*?)<\/code>/s.exec(text) ?? [];
+    const [target = '', ...query] = call.split(/[?&]/);
+    expect(code).toContain(`$COVERS_API/${target}&quot; \\\n`);
+    expect([...code.matchAll(/-d (\S+)/g)].map(([, pair]) => pair)).toEqual(query);
+    expect(textOf(text)).toContain('COVERS_API to https://api.covers.example/api/v1');
+    expect((await proxy.get(`/${call}`, visitorKey.key)).status).toBe(200);
   });
 
   test('is offered as JSON and as CSV, and has a description and an image for previews', async () => {
@@ -124,6 +128,15 @@ describe('a page', () => {
   ])('says how the search matched: %s', async (_, q, expected) => {
     const { text } = await get(`/explore?q=${encodeURIComponent(q)}`);
     expect(textOf(text)).toContain(expected);
+  });
+
+  test('offers for a name that was not found what has a word of it, and nothing that has only its number', async () => {
+    const candidatesOf = async (name: string) => {
+      const { text } = await get(`/match?platform=pc&names=${encodeURIComponent(name)}`);
+      return text.match(/aria-label="Candidates".*?<\/ul>/s)?.[0] ?? '';
+    };
+    expect(await candidatesOf('SimCity 2013')).toContain('SimCity 2000');
+    expect(await candidatesOf('Frobnicate 2000')).toBe('');
   });
 
   test('is answered with 304 if the client has it', async () => {

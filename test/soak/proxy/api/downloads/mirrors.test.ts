@@ -19,14 +19,16 @@ test('the commands of the guide copy all files, and what has changed though its 
   await generate(url, snapshotsDir);
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir);
-  const text = guideText('copy', { api: `${proxy.url}/api/v1`, defaultLimit: 120 });
+  const api = `${proxy.url}/api/v1`;
+  const text = guideText('copy', { api, defaultLimit: 120 });
   const blocks = [...text.matchAll(/(?:^ {4}.*\n)+/gm)].map(([block]) => block);
   const [aria2c, mirrors] = ['aria2c', 'rclone'].map((name) =>
     blocks.find((block) => block.includes(name)),
   );
   const run = async (script: string, cwd: string) => {
     writeFileSync(path.join(cwd, 'covers.id'), currentId(snapshotsDir) ?? '');
-    const env = { PATH: process.env.PATH, HOME: cwd, COVERS_KEY: key.key };
+    const { PATH } = process.env;
+    const env = { PATH, HOME: cwd, COVERS_API: api, COVERS_KEY: key.key };
     await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd, env });
   };
   const expectCopy = (folder: string) => {
@@ -38,7 +40,7 @@ test('the commands of the guide copy all files, and what has changed though its 
   await run(`${aria2c}\nmkdir covers && tar -xf covers.tar -C covers`, one);
   expectCopy(path.join(one, 'covers'));
   // Both commands of this block: each gets a folder of its own.
-  const [rclone, wget] = [/ *sed 's.*/s, / *rclone.*?covers\n/s].map((other) =>
+  const [rclone, wget] = [/ *sed ".*/s, / *rclone.*?covers\n/s].map((other) =>
     (mirrors ?? '').replace(other, ''),
   );
   for (const command of [rclone, wget]) {

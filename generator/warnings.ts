@@ -1,0 +1,54 @@
+/** Warnings about a catalogue as a whole. Those about single rows are made where the rows are read. */
+import { isFrontType, USUAL_FRONT_TYPES } from '../find/names/fronts.ts';
+import { at, type GameNumber, next } from '../lib/columns/numbers.ts';
+import { compareIds } from '../lib/format/index/ids.ts';
+import type { NumberedCatalogue } from './order/numbering.ts';
+import { countsText, MOST_LISTED, type Warning } from './report/report.ts';
+import type { GameItem } from './rows/catalogue.ts';
+import { idOf, valueOfId } from './rows/ids.ts';
+import { countValues } from './write/lists.ts';
+
+export function findWarnings(catalogue: NumberedCatalogue): readonly Warning[] {
+  return [...findTitlesInOtherCase(catalogue), ...findMissingFronts(catalogue)];
+}
+
+/** Titles that are equal but for case, of games of one platform. In title order, such games stand side by side. */
+function findTitlesInOtherCase({ games, numbering }: NumberedCatalogue): Warning[] {
+  const { itemOfGame } = numbering;
+  const { platform, titleHash } = games;
+  const found: { readonly game: GameItem; readonly value: string }[] = [];
+  for (let number = at<GameNumber>(1); number < itemOfGame.length; number = next(number)) {
+    const [before, game] = [itemOfGame[at<GameNumber>(number - 1)], itemOfGame[number]];
+    const [a, b] = [titleHash[before], titleHash[game]];
+    if (a === b || a >>> 16 !== b >>> 16 || platform[before] !== platform[game]) continue;
+    const titles = [games.title(before), games.title(game)] as const;
+    if (titles[0].toLowerCase() === titles[1].toLowerCase())
+      found.push({ game, value: titles.join(' / ') });
+  }
+  if (found.length === 0) return [];
+  const idAt = ({ game }: { readonly game: GameItem }) => idOf(games.ids, game);
+  const rows = found
+    .sort((one, other) => compareIds(idAt(one), idAt(other)))
+    .slice(0, MOST_LISTED)
+    .map((each) => ({ id: valueOfId(idAt(each)), value: each.value }));
+  const reason = 'the title of another game of the platform differs only in case';
+  return [{ table: 'games', reason, count: found.length, rows }];
+}
+
+/** Warns if no cover is a front: then no game has a best cover. */
+function findMissingFronts({ covers, settings }: NumberedCatalogue): Warning[] {
+  const { front_types: frontTypes = USUAL_FRONT_TYPES } = settings;
+  const types = countValues('type', covers);
+  if (types.length === 0 || types.some(([type]) => isFrontType(frontTypes, type))) return [];
+  const count = covers.byId.length;
+  return [{ table: null, reason: missingFronts(frontTypes, types), count, rows: [] }];
+}
+
+/** @param types of approved covers, the most frequent first */
+export function missingFronts(
+  frontTypes: readonly string[],
+  types: readonly (readonly [type: string | null, covers: number])[],
+): string {
+  const counts = types.map(([type, covers]) => [type ?? 'NULL', covers] as const);
+  return `no approved cover has a type of FRONT_TYPES, which is ${frontTypes.join()}; set it to one of the types that there are (${countsText(counts)})`;
+}
