@@ -85,6 +85,11 @@ export interface Database extends Writer, SnapshotReader {
    */
   changeMark(tables: readonly string[]): Promise<string | undefined>;
   /**
+   * Whether a query finds its rows through an index: in SQLite by its plan, on a server by how many rows it reads. To
+   * explain a query on a view, a server asks for rights on the tables below.
+   */
+  usesIndex(sql: string, parameters: readonly Value[]): Promise<boolean>;
+  /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using
    * them. Does nothing for a database server, which manages its own files.
    */

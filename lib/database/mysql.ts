@@ -40,6 +40,7 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.login.database),
     changeMark: (tables) => changeMarkOf(database, tables),
+    usesIndex: (sql, parameters) => lend((writer) => readsFewRows(writer, sql, parameters)),
     lastCommits: (tables) => lastCommitsOf(database, tables),
     async eraseDeleted() {},
     close: connections.close,
@@ -171,6 +172,29 @@ export async function changeMarkOf(
   return JSON.stringify(
     rows.map(([table, time, secondsAgo]) => [table, time, Number(secondsAgo) >= 2]),
   );
+}
+
+/** How many rows a query may read besides those that it returns, and how often it may read each of these. */
+const MOST_OTHER_READS = 100;
+const READS_PER_ROW = 3;
+
+/** Whether a query reads only a few rows more than it returns. */
+async function readsFewRows(
+  { rows }: Reader,
+  sql: string,
+  parameters: readonly Value[],
+): Promise<boolean> {
+  const countReads = async () => {
+    let reads = 0;
+    for (const [, count] of await rows("SHOW SESSION STATUS LIKE 'Handler_read%'"))
+      reads += Number(count);
+    return reads;
+  };
+  // To ask for the counts reads rows, too.
+  const [first, before] = [await countReads(), await countReads()];
+  const found = await rows(sql, parameters);
+  const reads = (await countReads()) - before - (before - first);
+  return reads <= found.length * READS_PER_ROW + MOST_OTHER_READS;
 }
 
 async function lastCommitsOf(

@@ -93,6 +93,10 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       const version = await mainWriter().rows('PRAGMA data_version');
       return JSON.stringify([inode, version]);
     },
+    async usesIndex(sql, parameters) {
+      const plan = await mainWriter().rows(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+      return !plan.some(([, , , step]) => String(step).startsWith('SCAN'));
+    },
     lastCommits,
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
