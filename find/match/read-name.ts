@@ -38,7 +38,7 @@ const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
 const OTHER_SCRIPT = /^[^\p{Script=Latin}]*[^\P{L}\p{Script=Latin}][^\p{Script=Latin}]*$/u;
 const IN_LATIN = /^[([](.*\p{Script=Latin}{2}.*)[)\]]$/u;
 /** As in "H.E.R.O", whose last letter is not an extension. */
-const INITIALS = /(?<![^.\s_-])\p{L}\.\p{L}$/u;
+const INITIALS = /(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
 const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
 const ENCODED = /%[0-9a-f]{2}/i;

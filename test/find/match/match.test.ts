@@ -232,6 +232,7 @@ test.each([
   ['Owl Hunt.scummvm', 33],
   ['N.O.V.A.zip', 32],
   ['N.O.V.A.quux', 32],
+  ['Mega Man X.p', 3],
   ['Super Metroid.sfc.bak', 1],
   ['Comet.Kart', 35],
   ['Super.Metroid.Kart', null],
