@@ -17,7 +17,7 @@ import {
 } from './doctor/check.ts';
 import { addresses } from './doctor/checks/addresses.ts';
 import { configuration, readConfiguration } from './doctor/checks/configuration.ts';
-import { database, keys, sample } from './doctor/checks/database.ts';
+import { changes, database, keys, sample } from './doctor/checks/database.ts';
 import { depots } from './doctor/checks/depots.ts';
 import { grants } from './doctor/checks/grants.ts';
 import { certificate, mail } from './doctor/checks/network.ts';
@@ -53,6 +53,7 @@ const CHECKS: readonly Check[] = [
   database,
   grants,
   sample,
+  changes,
   addresses,
   keys,
   snapshots,

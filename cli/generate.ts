@@ -26,12 +26,15 @@ import { counted, printableJson } from '../lib/program/printable.ts';
 import { makeProgress, type Progress } from '../lib/program/progress.ts';
 import { changeJson, changeLines, compareRecords } from './snapshot/diff.ts';
 
-const USAGE = `cover-catalogue generate [--full] [--dry-run] [--all] [--force] [--json]
+const USAGE = `cover-catalogue generate [--full] [--recent] [--dry-run] [--all]
+                         [--force] [--json]
 
 Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
 publishes it. If the data has not changed, publishes nothing.
 
   --full     read all rows, even if updated_at shows which of them have changed
+  --recent   read only the rows that an index on updated_at shows to have changed,
+             which is quickest; deleted rows, for example, are left to the next run
   --dry-run  do everything but publish, and print a summary of what would
              change, and the first 20 records
   --all      with --dry-run, print all records that would change
@@ -99,6 +102,7 @@ async function publish(
             return { table: null, reason, count: 1, rows: [] };
           }),
         isFull: switches.has('full'),
+        isRecent: switches.has('recent'),
         isDryRun: switches.has('dry-run'),
         inspect(content, dir) {
           const compare = compareWithCurrent(snapshotsDir, content, dir);

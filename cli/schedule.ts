@@ -37,8 +37,8 @@ If GENERATE_CRON is "off", it starts no runs and does not poll for changes, whic
 is what a replica needs. It still exports keys, imports key usage and pushes.
 
 If the tables have updated_at, it also polls the database for changes every
-CHANGE_POLL_SECONDS. It publishes changes at most every ten seconds; removed games
-and covers do not wait.
+CHANGE_POLL_SECONDS, and more often if they have indexes on it. It publishes
+changes at most every ten seconds; removed games and covers do not wait.
 
 If SNAPSHOT_PUSH is set, it pushes each new current generation to that depot. It
 serves health checks and metrics on ADMIN_HOST, at the port ADMIN_PORT + 5.
@@ -87,8 +87,8 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
   const runs = new Runs(isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
-  const task = isOff ? undefined : startAt(cron, runs.start);
-  const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
+  const task = isOff ? undefined : startAt(cron, () => runs.start());
+  const changes = isOff ? undefined : publishChanges(environment, runs, tasks, log);
   const keysDepot = openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH });
   const workerData: OriginThreadData = { settings: environment, variables: { ...variables } };
   // It starts when it is first used.
@@ -128,15 +128,23 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
 
 /** Publishes changes soon after they are made, unless CHANGE_POLL_SECONDS is 0. */
 function publishChanges(
-  environment: Environment<'DATABASE_URL' | 'CHANGE_POLL_SECONDS'>,
-  run: () => Promise<boolean>,
+  environment: Environment<'DATABASE_URL' | 'SNAPSHOTS_DIR' | 'CHANGE_POLL_SECONDS'>,
+  { startNext, giveWay, isRunning }: Runs,
   tasks: Tasks,
   log: Logger,
 ) {
   const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
   if (seconds === 0) return undefined;
-  const pace = paceRuns(PUBLISH_AT_MOST_EVERY_MS, run, (isUrgent) => changes.forget(isUrgent));
-  const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
+  const pace = paceRuns({
+    milliseconds: PUBLISH_AT_MOST_EVERY_MS,
+    run: startNext,
+    giveWay,
+    onFailure: (isUrgent) => changes.forget(isUrgent),
+  });
+  const changes = pollChanges({
+    ...{ databaseUrl, snapshotsDir: environment.SNAPSHOTS_DIR, seconds, tasks, log },
+    ...{ request: pace.request, isRunning },
+  });
   return {
     stop() {
       pace.stop();

@@ -53,6 +53,11 @@ export interface RunOptions {
   readonly settings: Settings;
   /** Reads all rows, even if only the changed ones need to be read; by default false. */
   readonly isFull?: boolean;
+  /**
+   * Reads only what an index on `updated_at` shows to have changed, if that is enough; by default false. What such an
+   * index cannot show is left to the next run.
+   */
+  readonly isRecent?: boolean;
   /** Does everything but publish. */
   readonly isDryRun: boolean;
   /** Called by a dry run with what it has written, even if that would be refused; not if nothing is new. */
@@ -126,19 +131,20 @@ interface Run extends RunOptions, OptionalSchema {
 
 /** Runs on the rows that have changed or, if that is impossible or fails, on all rows. */
 async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<RunResult> {
-  const { snapshotsDir, isFull = false, part, keyOf, progress } = run;
+  const { snapshotsDir, isFull = false, isRecent = false, part, keyOf, progress } = run;
   const readAll = async (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
     if (part === undefined) await warnOfMemory(run);
     return attempt(run, undefined, reason);
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');
-  const earlier = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
+  const earlier = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf, isRecent);
   if ('reason' in earlier) return readAll(earlier.reason);
   try {
     return await attempt(run, earlier, null);
   } catch (error) {
     if (error instanceof HeldError || error instanceof RefusedError) throw error;
+    if (isRecent) return readChangesOrAll({ ...run, isRecent: false }, untimed);
     return readAll(`reading only the changes failed (${(error as Error).message})`);
   }
 }

@@ -213,7 +213,7 @@ function blockOfGame(scope: Scope, value: Value): string | undefined {
 }
 
 /** Every other status is an intention of the site, so the cover is not public. Compared byte for byte. */
-const APPROVED = 'approved';
+export const APPROVED = 'approved';
 
 export type StatusCounts = readonly (readonly [status: Value, covers: number])[];
 

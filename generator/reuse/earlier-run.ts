@@ -86,11 +86,16 @@ export async function makeRunKey(database: Database, settings: Settings): Promis
   return (generation) => ({ generation, database: identity, settings, program });
 }
 
-/** @returns the earlier run, or why all rows must be read. @param now in milliseconds since 1970 */
+/**
+ * @param isRecent whether the run reads only recent changes: then, a full run that is due waits for the next one
+ * @param now in milliseconds since 1970
+ * @returns the earlier run, or why all rows must be read
+ */
 export function findEarlierRun(
   snapshotsDir: string,
   { id, manifest }: Previous,
   keyOf: KeyOf,
+  isRecent = false,
   now = Date.now(),
 ): EarlierRun | { readonly reason: string } {
   if (id === undefined) return { reason: 'there is no generation yet' };
@@ -104,7 +109,7 @@ export function findEarlierRun(
   for (const [part, reason] of Object.entries(WHY_UNUSABLE) as [keyof RunKey, string][])
     if (JSON.stringify(key[part]) !== JSON.stringify(wanted[part])) return { reason };
   const hours = (now - fullRunAt) / 3_600_000;
-  if (!(hours >= 0 && hours < FULL_RUN_HOURS)) {
+  if (!isRecent && !(hours >= 0 && hours < FULL_RUN_HOURS)) {
     return { reason: `the last full run was not within ${FULL_RUN_HOURS} hours` };
   }
   const dir = generationDir(snapshotsDir, id);

@@ -22,7 +22,8 @@ import type { Report } from '../report/report.ts';
 import { blockOf, chooseShifts, GROUPS, type Group, type Shifts } from './blocks.ts';
 import type { EarlierRun, ForNextRun, KeptValues } from './earlier-run.ts';
 import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
-import { countRows, findChanges, readFingerprints, selectBlocks, timeOf } from './find-changes.ts';
+import { countRows, findChanges, readFingerprints, selectBlocks } from './find-changes.ts';
+import { findReadUpTo, readNow } from './recent-rows.ts';
 import { StoredGeneration } from './stored-generation.ts';
 
 export interface PlanOptions {
@@ -31,6 +32,8 @@ export interface PlanOptions {
   readonly part?: PartOfCatalogue | undefined;
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
+  /** Whether to read only what an index on `updated_at` shows to have changed. */
+  readonly isRecent?: boolean | undefined;
   /** Whether the next run will read only what has changed since this one. */
   readonly savesForNextRun: boolean;
   readonly report: Report;
@@ -75,14 +78,14 @@ export async function planRun(
   options: PlanOptions,
   first: ReadFirst,
 ): Promise<Plan | undefined> {
-  const { earlier, report, part } = options;
+  const { earlier, isRecent = false, report, part } = options;
   const { platforms, optional, commits } = first;
-  const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
-  const now = timeOf(time);
-  const changes = earlier && (await findChanges(reader, earlier, platforms.asText, now));
-  // To count the covers takes a scan of the table, so it is not done again if the table had no commit.
-  const hasSameCovers = changes && changes.fingerprints.covers === earlier.fingerprints.covers;
-  const notPublic = hasSameCovers
+  const now = await readNow(reader);
+  const changes = earlier && (await findChanges(reader, earlier, platforms.asText, now, isRecent));
+  // To count the covers takes a scan of the table. The next run of all blocks does it after a run of recent changes.
+  const keepsCount =
+    changes && (isRecent || changes.fingerprints.covers === earlier.fingerprints.covers);
+  const notPublic = keepsCount
     ? earlier.notPublic
     : part === undefined
       ? await countNotPublic(reader)
@@ -93,7 +96,7 @@ export async function planRun(
     platforms: platforms.asText,
     titles: hashOf(optional.game_titles),
     externalIds: hashOf(optional.game_ids, optional.platform_ids),
-    commits,
+    commits: isRecent && earlier !== undefined ? earlier.commits : commits,
   };
   if (earlier === undefined || changes === undefined) {
     const shifts = part === undefined ? await chooseShifts(reader) : { game: 0, cover: 0 };
@@ -133,7 +136,8 @@ export async function collectForNextRun(
   if (fingerprints === undefined)
     for (const group of GROUPS) found[group] = await readFingerprints(reader, group, shifts, now);
   const all = fingerprints ?? (found as AllFingerprints);
-  return { ...forNext, shifts, fingerprints: all, findings, values, columns, warnings };
+  const readUpTo = await findReadUpTo(reader, now);
+  return { ...forNext, shifts, fingerprints: all, readUpTo, findings, values, columns, warnings };
 }
 
 function blocksOf(shifts: Shifts): Pick<Scope, 'blockOfGame' | 'blockOfFile'> {

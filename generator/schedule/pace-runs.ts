@@ -1,55 +1,97 @@
 /**
- * Starts a requested run at once if it is urgent. Otherwise waits until `milliseconds` have passed since the
- * last run began. Requests during a run lead to one more run. A run that was requested is followed by a check, which
- * finds a change that got the same `updated_at` as an earlier one.
+ * Starts a requested run at once if it is urgent. Otherwise waits until `milliseconds` have passed since the last run
+ * began. Requests during a run lead to one more run.
+ *
+ * A run is of the *recent* changes, or *whole*: then it finds what an index on `updated_at` does not show, too. A run
+ * that was requested is followed by a whole one, which finds a change that got the same `updated_at` as an earlier one.
  */
 
 /** An urgent run that has failed more often waits like any other, so that it does not fill the log. */
 const URGENT_TRIES = 10;
+/** How often an urgent run of recent changes goes before a whole one, which then ends first. */
+const MOST_YIELDS = 3;
+
+/** How a run ended: whether it has read the database. */
+export type RunEnd = 'read' | 'not read' | 'gave way';
+
+interface PaceOptions {
+  readonly milliseconds: number;
+  /** Runs once; never rejects. */
+  run(isRecent: boolean): Promise<RunEnd>;
+  /** Ends the run under way if it is a whole one. */
+  giveWay(): void;
+  /** Called after a run that has not read the database, with whether its next try must not wait. */
+  onFailure(isUrgent: boolean): void;
+}
 
 /**
- * @param run runs once; never rejects, and tells whether the run has read the database
- * @param onFailure called after a run that has not, with whether its next try must not wait
+ * In the order of their precedence. A check follows a whole run that was requested, and is followed by none. A whole
+ * run is owed after one of recent changes.
  */
-export function paceRuns(
-  milliseconds: number,
-  run: () => Promise<boolean>,
-  onFailure: (isUrgent: boolean) => void,
-) {
+const KINDS = ['none', 'check', 'owed', 'run', 'urgent'] as const;
+type Kind = (typeof KINDS)[number];
+const higher = (a: Kind, b: Kind) => (KINDS.indexOf(a) > KINDS.indexOf(b) ? a : b);
+
+export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions) {
   let startedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
   let isStopped = false;
   let failures = 0;
-  /** What was requested since the last run began. */
-  let requested: 'nothing' | 'check' | 'run' | 'urgent run' = 'nothing';
+  let yields = 0;
+  /** What was requested since the last run began: runs of recent changes, and whole ones. */
+  let recent: Kind = 'none';
+  let whole: Kind = 'none';
+  /** When a whole run was first requested since the last one. */
+  let wholeSince = 0;
+
+  function requestWhole(kind: Kind): void {
+    if (whole === 'none') wholeSince = performance.now();
+    whole = higher(whole, kind);
+  }
 
   function plan(): void {
     clearTimeout(timer);
-    if (isRunning || isStopped || requested === 'nothing') return;
+    const kind = higher(recent, whole);
+    if (isRunning || isStopped || kind === 'none') return;
     const wait = startedAt + milliseconds - performance.now();
-    timer = setTimeout(start, requested === 'urgent run' ? 0 : Math.max(0, wait));
+    timer = setTimeout(start, kind === 'urgent' ? 0 : Math.max(0, wait));
   }
 
   async function start(): Promise<void> {
-    const isCheck = requested === 'check';
-    const isUrgent = requested === 'urgent run';
-    requested = 'nothing';
+    const isDue = whole === 'urgent' || performance.now() >= wholeSince + milliseconds;
+    const isLate = whole !== 'none' && isDue;
+    const goesFirst = recent === 'urgent' && (!isLate || yields < MOST_YIELDS);
+    const isRecent = goesFirst || (recent !== 'none' && higher(whole, 'check') === 'check');
+    if (isRecent && isLate) yields++;
+    const kind = isRecent ? recent : higher(recent, whole);
+    recent = 'none';
+    const wanted = whole;
+    if (!isRecent) whole = 'none';
     isRunning = true;
     startedAt = performance.now();
-    const hasRead = await run();
+    const end = await run(isRecent);
     isRunning = false;
-    failures = hasRead ? 0 : failures + 1;
-    if (!hasRead) onFailure(isUrgent && failures < URGENT_TRIES);
-    else if (!isCheck && requested === 'nothing') requested = 'check';
+    if (end === 'gave way') {
+      whole = higher(whole, wanted);
+      wholeSince = Number.NEGATIVE_INFINITY;
+    } else if (end === 'not read') onFailure(kind === 'urgent' && ++failures < URGENT_TRIES);
+    else {
+      failures = 0;
+      if (!isRecent) yields = 0;
+      if (isRecent) requestWhole('owed');
+      else if (kind === 'run' || kind === 'urgent') requestWhole('check');
+    }
     plan();
   }
 
   return {
-    /** @param isUrgent whether the run must not wait */
-    request(isUrgent: boolean): void {
-      if (isUrgent) requested = 'urgent run';
-      else if (requested !== 'urgent run') requested = 'run';
+    /** @param isUrgent whether the run must not wait @param isRecent whether one of recent changes is enough */
+    request(isUrgent: boolean, isRecent: boolean): void {
+      const kind = isUrgent ? 'urgent' : 'run';
+      if (isRecent) recent = higher(recent, kind);
+      else requestWhole(kind);
+      if (recent === 'urgent' && yields < MOST_YIELDS) giveWay();
       plan();
     },
     stop(): void {

@@ -1,7 +1,9 @@
 /**
- * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON continue. An operator may add or remove `updated_at` at any
- * time, so it is looked for again.
+ * Polls the database for changes, and requests a run when there is one. Where the tables have indexes on
+ * `updated_at`, polls of these see a change within a second, and the state of the tables, which takes longer to read,
+ * shows what such an index does not: deleted rows, for example. While the database cannot be read, nothing is
+ * requested; the runs of GENERATE_CRON continue. An operator may add or remove `updated_at` and its indexes at any
+ * time, so they are looked for again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -10,10 +12,9 @@ import { openDatabase } from '../../lib/database/open.ts';
 import { checkCatalogue, UPDATED_AT } from '../../lib/database/schema.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
+import { RecentPolls } from './recent-polls.ts';
 import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
 
-/** In milliseconds: a poll that takes longer is reported once, with the fix. */
-const SLOW_POLL = 250;
 /**
  * The tables are read this often even if nothing seems to have happened to them. A commit that leaves the
  * counts and latest times as they were (an older time, or a latest time in the future) leads to a run only
@@ -33,11 +34,14 @@ const LONGEST_STOP_MS = 2_000;
 
 interface PollOptions {
   readonly databaseUrl: string;
+  readonly snapshotsDir: string;
   readonly seconds: number;
   readonly tasks: Tasks;
   readonly log: Logger;
-  /** @param isUrgent whether the run must not wait */
-  readonly request: (isUrgent: boolean) => void;
+  /** @param isUrgent whether the run must not wait @param isRecent whether one of the recent changes is enough */
+  readonly request: (isUrgent: boolean, isRecent: boolean) => void;
+  /** Whether a run is under way. */
+  readonly isRunning: () => boolean;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
@@ -46,17 +50,27 @@ interface PollOptions {
 export function pollChanges(options: PollOptions) {
   const { seconds, tasks, log } = options;
   const changes = new ChangePolls(options);
-  const polling = poll(
-    tasks.observe('poll_changes', changes.pollOnce),
-    () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
-    ({ message }) => log.error(`cannot poll the database for changes: ${message}`),
+  const start = (task: string, work: () => Promise<unknown>, pauseOf: () => number) => {
+    const polling = poll(tasks.observe(task, work), pauseOf, ({ message }) =>
+      log.error(`cannot poll the database for changes: ${message}`),
+    );
+    void polling.run();
+    return polling;
+  };
+  const states = start('poll_changes', changes.pollState, () =>
+    Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
   );
-  void polling.run();
+  const recent = start('poll_recent_changes', changes.pollRecent, () =>
+    Math.max((seconds * 1000) / MARKS_PER_POLL, changes.recentShare.pause()),
+  );
+  const end = () => Promise.all([states.stop(), recent.stop()]).then(changes.close);
   return {
     /** Polls now. Resolves when the poll has ended. */
-    now: polling.run,
+    now: states.run,
+    /** Polls the indexes now. */
+    recent: recent.run,
     forget: changes.forget,
-    stop: () => Promise.race([polling.stop().then(changes.close), pause(LONGEST_STOP_MS)]),
+    stop: () => Promise.race([end(), pause(LONGEST_STOP_MS)]),
   };
 }
 
@@ -64,11 +78,16 @@ class ChangePolls {
   private readonly options: PollOptions;
   private readonly now: () => number;
   readonly share: TimeShare;
+  readonly recentShare: TimeShare;
   private database: Database | undefined;
   /** Whether the tables were found to have `updated_at` since the database was opened. */
   private isTimed = false;
   /** The columns that were found to be missing last, as they are named in the log. */
   private lastMissing: string | undefined;
+  private readonly recent: RecentPolls;
+  private lastUnindexed = '';
+  /** Whether the indexes have shown a takedown since the state before was read. */
+  private isExplained = false;
   private before: TableState | undefined;
   /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
   private lastMark: string | undefined;
@@ -79,33 +98,60 @@ class ChangePolls {
   private requestedAt = Number.NEGATIVE_INFINITY;
   /** Whether the next run must not wait, because an urgent one has failed. */
   private isRetryUrgent = false;
-  private wasSlow = false;
 
   constructor(options: PollOptions) {
     this.options = options;
     this.now = options.now ?? (() => performance.now());
     this.share = new TimeShare(this.now);
+    this.recentShare = new TimeShare(this.now);
+    this.recent = new RecentPolls(options.snapshotsDir);
   }
 
-  readonly pollOnce = async (): Promise<NothingToDo | undefined> => {
+  readonly pollState = async (): Promise<NothingToDo | undefined> => {
     try {
       this.database ??= await openDatabase(this.options.databaseUrl);
       const { database } = this;
       const reason = await this.findReason(database);
       if (reason !== undefined) return new NothingToDo(reason);
+      await this.checkIndexes(database);
+      // What is found now would have to wait for the run that is under way, which needs the time of the server.
+      if (this.recent.hasIndexes() && this.options.isRunning()) return undefined;
       const state = await this.readIfChanged(database);
       // Only now: `forget` may have been called while the database was asked.
       const { before } = this;
       if (state !== undefined && state.all !== before?.all) {
         this.before = state;
-        const isUrgent = before !== undefined && (await isTakedown(database, before, state));
-        this.request(isUrgent || this.isRetryUrgent);
+        let isUrgent = true;
+        try {
+          isUrgent = before !== undefined && (await this.isUrgent(database, before, state));
+        } finally {
+          // Also if that cannot be told: nothing else shows this change.
+          this.request(isUrgent || this.isRetryUrgent);
+        }
       } else if (this.isInDoubt && this.now() >= this.requestedAt + LONGEST_TRUST_MS) {
         this.request(false);
       }
     } catch (error) {
       await this.close();
       throw error;
+    }
+  };
+
+  /** Polls the indexes on `updated_at`. */
+  readonly pollRecent = async (): Promise<NothingToDo | undefined> => {
+    const { database, recent } = this;
+    if (database === undefined || !recent.hasIndexes())
+      return new NothingToDo(`there are no indexes on ${UPDATED_AT} that polls can use`);
+    const started = this.now();
+    try {
+      const found = await recent.poll(database);
+      this.isExplained ||= found === 'takedown';
+      if (found !== 'nothing') this.options.request(found === 'takedown', true);
+    } catch (error) {
+      await this.close();
+      throw error;
+    } finally {
+      this.recentShare.use(this.now() - started);
     }
   };
 
@@ -120,6 +166,7 @@ class ChangePolls {
     const { database } = this;
     this.database = undefined;
     this.isTimed = false;
+    this.recent.reset();
     this.lastMark = undefined;
     await database?.close().catch(() => {});
   };
@@ -147,6 +194,32 @@ class ChangePolls {
     return this.isTimed ? undefined : reason;
   }
 
+  private async checkIndexes(database: Database): Promise<void> {
+    const started = this.now();
+    const names = (await this.recent.checkIndexes(database, started))?.join(', ');
+    this.share.use(this.now() - started);
+    if (names && names !== this.lastUnindexed)
+      this.options.log.info(
+        `changes are found sooner with indexes on ${names}: cover-catalogue doctor says which`,
+      );
+    this.lastUnindexed = names ?? this.lastUnindexed;
+  }
+
+  /**
+   * Whether a changed state means a takedown that the indexes have not shown. If they have shown one, a whole run
+   * follows anyway.
+   */
+  private async isUrgent(
+    database: Database,
+    before: TableState,
+    state: TableState,
+  ): Promise<boolean> {
+    await this.pollRecent();
+    const { isExplained } = this;
+    this.isExplained = false;
+    return !isExplained && isTakedown(database, before, state);
+  }
+
   /** @returns undefined if nothing has happened to the tables since the last reading */
   private async readIfChanged(database: Database): Promise<TableState | undefined> {
     const started = this.now();
@@ -163,24 +236,15 @@ class ChangePolls {
       state = await readTableState(database);
       this.readAt = this.now();
     }
-    this.noteTime(this.now() - started);
+    this.share.use(this.now() - started);
     return state;
-  }
-
-  private noteTime(milliseconds: number): void {
-    this.share.use(milliseconds);
-    if (milliseconds <= SLOW_POLL || this.wasSlow) return;
-    this.wasSlow = true;
-    this.options.log.warn(
-      `asking the database for changes takes ${Math.round(milliseconds)} ms: make sure that games, covers and cover_files have indexes on updated_at`,
-    );
   }
 
   private request(isUrgent: boolean): void {
     this.isInDoubt = false;
     this.isRetryUrgent = false;
     this.requestedAt = this.now();
-    this.options.request(isUrgent);
+    this.options.request(isUrgent, false);
   }
 }
 

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
+import type { RunEnd } from './pace-runs.ts';
 
 /** Starts runs, too: it has the flags of Node that a run needs, with their reasons. */
 const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
@@ -33,7 +34,9 @@ export class Runs {
   private readonly onEnd: (ending: ProcessEnd) => void;
   private readonly log: Logger;
   private running: ChildProcess | undefined;
-  private underWay = Promise.resolve(true);
+  private isRecent = false;
+  private isGivingWay = false;
+  private underWay = Promise.resolve<RunEnd>('read');
   private isStopping = false;
 
   /** @param isHeld while it returns true, no run starts */
@@ -43,18 +46,31 @@ export class Runs {
     this.log = log;
   }
 
-  /** Starts a run, unless one is under way. @returns whether it has read the catalogue, once it has ended */
-  readonly start = async (): Promise<boolean> => {
+  /**
+   * Starts a run, unless one is under way.
+   * @param isRecent whether it reads only the recent changes @returns how it ended, once it has
+   */
+  readonly start = async (isRecent = false): Promise<RunEnd> => {
     // The generator checks for a hold, too, but opens the database first.
-    if (this.running !== undefined || this.isHeld()) return false;
+    if (this.isRunning() || this.isHeld()) return 'not read';
+    this.isRecent = isRecent;
     this.underWay = this.run();
     return this.underWay;
   };
 
   /** As {@link start}, after the run that is under way. */
-  readonly startNext = async (): Promise<boolean> => {
+  readonly startNext = async (isRecent: boolean): Promise<RunEnd> => {
     await this.underWay;
-    return this.start();
+    return this.start(isRecent);
+  };
+
+  readonly isRunning = (): boolean => this.running !== undefined;
+
+  /** Ends the run under way, unless it reads only the recent changes. */
+  readonly giveWay = (): void => {
+    if (!this.isRunning() || this.isRecent) return;
+    this.isGivingWay = true;
+    this.running?.kill('SIGTERM');
   };
 
   /** Ends the run under way. */
@@ -64,9 +80,10 @@ export class Runs {
     await this.underWay;
   }
 
-  private async run(): Promise<boolean> {
+  private async run(): Promise<RunEnd> {
     const started = performance.now();
-    const child = spawn(EXECUTABLE, ['generate', '--json'], {
+    const how = this.isRecent ? ['--recent'] : [];
+    const child = spawn(EXECUTABLE, ['generate', '--json', ...how], {
       stdio: ['ignore', 'pipe', 'pipe'],
       // This program pushes what a run publishes, and tries again if that fails.
       env: { ...process.env, SNAPSHOT_PUSH: '' },
@@ -87,9 +104,17 @@ export class Runs {
       child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'nothing'));
     });
     this.running = undefined;
+    const { isGivingWay } = this;
+    this.isGivingWay = false;
     if (this.isStopping && code !== 0) {
       this.log.info('the run that was under way was stopped');
-      return false;
+      return 'not read';
+    }
+    if (isGivingWay && code !== 0) {
+      this.log.info(
+        'the run that was under way gives way to a takedown, and begins again after it',
+      );
+      return 'gave way';
     }
     const result = code === 0 ? parseResult(output) : undefined;
     const outcome = this.outcomeOf(code, result);
@@ -97,7 +122,7 @@ export class Runs {
     this.onEnd({ outcome, seconds: (performance.now() - started) / 1000, error });
     this.logEnding(outcome, result, code, lastLine);
     // A refused run has read everything: it would be refused again.
-    return result !== undefined || outcome === 'refused';
+    return result !== undefined || outcome === 'refused' ? 'read' : 'not read';
   }
 
   private outcomeOf(code: number | string, result: PrintedResult | undefined): RunOutcome {

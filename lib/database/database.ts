@@ -44,12 +44,6 @@ export interface LastCommit {
 /** What a snapshot can read, and what it can learn of the present. */
 export interface SnapshotReader extends Reader {
   /**
-   * An aggregate in SQL over rows that have a column `id`: a number that is another one if a text of one of them is,
-   * except by a chance of one in 2^32. Rows whose text is NULL do not count. It does not depend on the order of rows.
-   * @param text an expression in SQL that contains the id
-   */
-  checksumOf(text: string): string;
-  /**
    * For each table of which the database knows it, the last commit that changed the table. Others can read
    * the changes a moment before or after that time. A server does not know it for a view, and for a table
    * that has not changed since the server started; SQLite never does.
@@ -90,6 +84,11 @@ export interface Database extends Writer, SnapshotReader {
    * views.
    */
   changeMark(tables: readonly string[]): Promise<string | undefined>;
+  /**
+   * Whether a query finds its rows through an index: in SQLite by its plan, on a server by how many rows it reads. To
+   * explain a query on a view, a server asks for rights on the tables below.
+   */
+  usesIndex(sql: string, parameters: readonly Value[]): Promise<boolean>;
   /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using
    * them. Does nothing for a database server, which manages its own files.

@@ -29,7 +29,6 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
         read({
           rows: reader.rows,
           each: reader.each,
-          checksumOf,
           lastCommits: (tables) => lastCommitsOf(reader, tables),
         }),
       ),
@@ -38,10 +37,10 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
       retryAfterDeadlock(() =>
         within(lend, ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
       ),
-    checksumOf,
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.login.database),
     changeMark: (tables) => changeMarkOf(database, tables),
+    usesIndex: (sql, parameters) => lend((writer) => readsFewRows(writer, sql, parameters)),
     lastCommits: (tables) => lastCommitsOf(database, tables),
     async eraseDeleted() {},
     close: connections.close,
@@ -126,14 +125,6 @@ async function retryAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * CRC32 is linear: for some times, two rows that change from the same time to the same time leave the sum
- * of their CRC32 as it was. With a weight for each id, it differs.
- */
-function checksumOf(text: string): string {
-  return `SUM((CRC32(${text}) * ((((id & 65535) * 40503) & 65535) | 32768)) >> 16)`;
-}
-
 async function columnsOf(database: Database): Promise<Map<string, Set<string>>> {
   // The programs use lower-case names. Whether these match a table with upper-case letters in its name
   // depends on a server setting; a table that they do not match is left out. Only information_schema.tables
@@ -181,6 +172,29 @@ export async function changeMarkOf(
   return JSON.stringify(
     rows.map(([table, time, secondsAgo]) => [table, time, Number(secondsAgo) >= 2]),
   );
+}
+
+/** How many rows a query may read besides those that it returns, and how often it may read each of these. */
+const MOST_OTHER_READS = 100;
+const READS_PER_ROW = 3;
+
+/** Whether a query reads only a few rows more than it returns. */
+async function readsFewRows(
+  { rows }: Reader,
+  sql: string,
+  parameters: readonly Value[],
+): Promise<boolean> {
+  const countReads = async () => {
+    let reads = 0;
+    for (const [, count] of await rows("SHOW SESSION STATUS LIKE 'Handler_read%'"))
+      reads += Number(count);
+    return reads;
+  };
+  // To ask for the counts reads rows, too.
+  const [first, before] = [await countReads(), await countReads()];
+  const found = await rows(sql, parameters);
+  const reads = (await countReads()) - before - (before - first);
+  return reads <= found.length * READS_PER_ROW + MOST_OTHER_READS;
 }
 
 async function lastCommitsOf(

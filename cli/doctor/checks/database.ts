@@ -6,14 +6,15 @@ import { isFrontType } from '../../../find/names/fronts.ts';
 import { generate } from '../../../generator/generate.ts';
 import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
 import { countsText, warningText } from '../../../generator/report/report.ts';
+import { findReadUpTo, readNow, recentRowsQuery } from '../../../generator/reuse/recent-rows.ts';
 import { settingsOf } from '../../../generator/rows/settings.ts';
 import { missingFronts } from '../../../generator/warnings.ts';
 import { KeysLostError, readKeys } from '../../../keys/export/export-keys.ts';
-import { hasAccounts } from '../../../keys/tables/accounts.ts';
+import { hasAccounts, viewsOf } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { type Database, selectCount, type Value } from '../../../lib/database/database.ts';
 import { openDatabase } from '../../../lib/database/open.ts';
-import { checkCatalogue } from '../../../lib/database/schema.ts';
+import { checkCatalogue, TIMED_TABLES, UPDATED_AT } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
 import { ONLY_CURRENT } from '../../../lib/generations/prune.ts';
@@ -32,6 +33,7 @@ import {
   SkippedError,
 } from '../check.ts';
 
+const SEE_CHANGES = 'See "Changes within seconds" in operations/database.md.';
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
 /** How many games are shown, and how many are read, so that the check is quick on any catalogue. */
 const GAMES = 3;
@@ -193,6 +195,46 @@ async function findLastId(source: Database): Promise<string> {
   // A text stays one, so that a database compares it as it orders it.
   return typeof id === 'string' ? `'${id}'` : String(id);
 }
+
+/** Fewer rows are read as quickly without an index. */
+const FEWEST_ROWS = 3_000;
+
+/** Whether polls and runs find changes through indexes on `updated_at`. */
+export const changes: Check = {
+  name: 'changes within seconds',
+  programs: ['schedule'],
+  fix: SEE_CHANGES,
+  async run(context, { ok, warn }) {
+    const source = requireDatabase(context);
+    const { withoutUpdatedAt } = await checkCatalogue(source);
+    if (withoutUpdatedAt.length > 0) {
+      const names = withoutUpdatedAt.join(', ');
+      ok(`Changes are published at the times of GENERATE_CRON: no ${UPDATED_AT} in ${names}.`);
+      return;
+    }
+    const readUpTo = await findReadUpTo(source, await readNow(source));
+    const views = await viewsOf(source);
+    let isIndexed = true;
+    for (const table of TIMED_TABLES) {
+      const rows = await selectCount(source, `(SELECT 1 FROM ${table} LIMIT ${FEWEST_ROWS}) AS t`);
+      if (rows < FEWEST_ROWS) continue;
+      if (await source.usesIndex(recentRowsQuery(table), [readUpTo[table].since])) continue;
+      isIndexed = false;
+      const create = (name: string) =>
+        `CREATE INDEX ${table}_${UPDATED_AT} ON ${name} (${UPDATED_AT});`;
+      if (!views.has(table))
+        warn(`${table} has no index on ${UPDATED_AT}: takedowns take longer.`, create(table));
+      else {
+        const text = `The view ${table} uses no index on ${UPDATED_AT}: takedowns take longer.`;
+        warn(
+          text,
+          `${create('its table')} If it has one, the view computes ${UPDATED_AT}, or groups or joins rows. ${SEE_CHANGES}`,
+        );
+      }
+    }
+    if (isIndexed) ok(`Changes are found through indexes on ${UPDATED_AT}, or among few rows.`);
+  },
+};
 
 /** No fix creates tables while keys.json has keys: the backup must be restored then. */
 export const keys: Check = {

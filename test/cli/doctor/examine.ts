@@ -2,13 +2,13 @@
 
 import type { Check, CheckContext, Finding, Program } from '#cli/doctor/check.ts';
 import { readConfiguration } from '#cli/doctor/checks/configuration.ts';
-import { keys, sample } from '#cli/doctor/checks/database.ts';
+import { changes, keys, sample } from '#cli/doctor/checks/database.ts';
 import { grants } from '#cli/doctor/checks/grants.ts';
 import { runCheck } from '#cli/doctor.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import type { Texts } from '#test/support/processes.ts';
 
-const NEEDS_DATABASE: readonly string[] = [grants, keys, sample].map(({ name }) => name);
+const NEEDS_DATABASE: readonly string[] = [changes, grants, keys, sample].map(({ name }) => name);
 const LIMIT_MS = 10_000;
 
 /** @returns all findings of the check, those that are "ok" included */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import * as check from '#generator/read/row-checks.ts';
-import { timeOf } from '#generator/reuse/find-changes.ts';
+import { timeOf } from '#generator/reuse/recent-rows.ts';
 import { encodeTime, readTime } from '#generator/rows/values.ts';
 import type { Value } from '#lib/database/database.ts';
 

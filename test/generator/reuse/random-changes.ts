@@ -1,7 +1,8 @@
 /**
  * Random changes to a small catalogue whose tables have `updated_at`. Each changes what a site would
  * change, or breaks the contract. A row that is changed gets a time that it has not had before, or the
- * current one.
+ * current one. If times lie, clocks are an hour off, rows of one transaction have the same time, and a status changes
+ * without one.
  */
 
 import type { Random } from '#demo/catalogue/random.ts';
@@ -26,6 +27,12 @@ export async function addTimes(database: Database): Promise<void> {
   }
 }
 
+/** The indexes by which polls and runs find recent changes. */
+export async function addIndexes({ run }: Database): Promise<void> {
+  for (const table of TIMED_TABLES)
+    await run(`CREATE INDEX ${table}_updated_at ON ${table} (updated_at)`);
+}
+
 /** Lets two games of a platform have the same slug, a game the same title twice, and titles be long, as in a view. */
 export async function dropUniqueIndexes(database: Database): Promise<void> {
   const indexes = { games: 'platform_id, slug', game_titles: 'game_id, title' };
@@ -46,14 +53,22 @@ export async function dropUniqueIndexes(database: Database): Promise<void> {
   }
 }
 
-export function makeChanges(random: Random) {
+const HOUR = 3_600_000;
+
+export function makeChanges(random: Random, doTimesLie = false) {
   let next = 0;
-  const time = (): string => {
+  /** The time of all rows of a transaction; undefined if each has its own. */
+  let common: string | undefined;
+  const ownTime = (): string => {
     // A time like that of a transaction that commits late: other rows have later ones.
-    const late = new Date(Date.UTC(2021, 0, 1) + ++next * 1000).toISOString();
-    const now = new Date().toISOString();
-    return (random.happens(0.6) ? late : now).slice(0, 19).replace('T', ' ');
+    const late = Date.UTC(2021, 0, 1) + ++next * 1000;
+    const now = Date.now();
+    const off = doTimesLie && random.happens(0.5);
+    const lie = random.happens(0.5) ? now + HOUR : now - HOUR - next * 1000;
+    const time = off ? lie : random.happens(0.6) ? late : now;
+    return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
   };
+  const time = () => common ?? ownTime();
   const id = () => 5_000_000 + ++next;
   const title = () => `${random.pick(TITLES)}${random.happens(0.5) ? ` ${random.below(50)}` : ''}`;
 
@@ -121,7 +136,7 @@ export function makeChanges(random: Random) {
     await writer.run(sql, [owner, source, value]);
     await insert(writer, `${table}_ids`, { [`${table}_id`]: owner, source, value });
   };
-  const changes: readonly ((writer: Writer) => Promise<unknown>)[] = [
+  const changes: ((writer: Writer) => Promise<unknown>)[] = [
     (writer) => addGame(writer),
     (writer) => set(writer, 'games', 'title', title()),
     (writer) => set(writer, 'games', 'title', random.pick(['', 'bad \ufffd bytes', title()])),
@@ -183,6 +198,15 @@ export function makeChanges(random: Random) {
       addCover(writer, await anyOf(writer, 'games'), `184467440737${id()}`.slice(0, 19)),
   ];
 
+  if (doTimesLie) {
+    const setStatus = async (writer: Writer) =>
+      writer.run('UPDATE covers SET status = ? WHERE id = ?', [
+        random.pick(['approved', 'rejected']),
+        await anyOf(writer, 'covers'),
+      ]);
+    changes.push(setStatus, setStatus, (writer) => remove(writer, 'covers'));
+  }
+
   return {
     /** @returns a function that changes the description of one game; its time stays the same */
     async describeAgain(writer: Writer) {
@@ -193,6 +217,7 @@ export function makeChanges(random: Random) {
     },
     /** Makes one to eight changes. */
     async change(writer: Writer): Promise<void> {
+      common = doTimesLie && random.happens(0.3) ? ownTime() : undefined;
       for (let left = 1 + random.below(8); left > 0; left--) {
         await random
           .pick(changes)(writer)

@@ -1,11 +1,14 @@
 /** Runs of the generator in this process, on a catalogue whose tables have `updated_at`. */
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect } from 'vitest';
 import { loadCatalogue } from '#demo/catalogue/load.ts';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { generate, type RunOptions } from '#generator/generate.ts';
-import type { Database } from '#lib/database/database.ts';
+import type { Database, SnapshotReader } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
+import { idAt, textOfId } from '#lib/format/index/ids.ts';
+import { openRecordIndex } from '#lib/format/index/record-index.ts';
 import { contentHash } from '#lib/format/manifest.ts';
 import { generationDir, readManifest } from '#lib/generations/generations.ts';
 import type { Progress } from '#lib/program/progress.ts';
@@ -13,7 +16,7 @@ import { type SeededOptions, seededCatalogue } from '#test/catalogue/seeded.ts';
 import { type Kind, makeDatabase } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
-import { addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
+import { addIndexes, addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
 
 export const SETTINGS = {
   site_url: 'https://covers.example',
@@ -85,6 +88,7 @@ function contentOf(snapshotsDir: string, id: string | undefined) {
 /**
  * Runs once, and compares the result with that of a run that reads all rows, in a copy of the folder.
  * @param mayReadAll whether the run may read all rows, too; otherwise, it must read only what has changed
+ * @param isRecent whether it is a run of recent changes
  * @returns the outcome of the run
  */
 export async function expectEqualsFull(
@@ -92,10 +96,11 @@ export async function expectEqualsFull(
   dir: string,
   message?: string,
   mayReadAll = false,
+  isRecent = false,
 ) {
   const fullDir = newSnapshots();
   if (existsSync(dir)) cpSync(dir, fullDir, { recursive: true, verbatimSymlinks: true });
-  const changed = await run(database, dir);
+  const changed = await run(database, dir, { isRecent });
   const full = await run(database, fullDir, { isFull: true });
   // A path that several games have is resolved by reading all of them.
   if (!mayReadAll)
@@ -159,4 +164,66 @@ export async function compareRuns(
     if (outcome === 'published') published++;
   }
   return published;
+}
+
+/** The ids of the covers of the current generation. */
+export function publicCovers(snapshotsDir: string): string[] {
+  const read = (name: string) => readFileSync(path.join(snapshotsDir, 'current', name));
+  const { covers } = openRecordIndex(read);
+  return Array.from(covers.idLow, (_, position) => textOfId(idAt(covers, position)));
+}
+
+/** A database that counts how often the fingerprints of all games are read. */
+export function countingWhole(database: Database) {
+  const counting = {
+    whole: 0,
+    ...database,
+    snapshot: <T>(read: (reader: SnapshotReader) => Promise<T>) =>
+      database.snapshot(({ rows, ...others }) =>
+        read({
+          ...others,
+          rows(sql, parameters) {
+            if (sql.endsWith('FROM games GROUP BY 1')) counting.whole++;
+            return rows(sql, parameters);
+          },
+        }),
+      ),
+  };
+  return counting;
+}
+
+/**
+ * Changes a catalogue at random, with times that lie. After each batch, a public cover is rejected, and a run of the
+ * recent changes must take it down; after some, a run of all blocks must publish what a full run would.
+ * @returns how many runs of the recent changes needed no other fingerprints
+ */
+export async function compareRecentRuns(
+  kind: Kind,
+  { seed, batches, games }: { seed: number; batches: number; games: number },
+): Promise<number> {
+  const database = countingWhole(await makeTimed(kind, games));
+  await addIndexes(database);
+  const [dir, random] = [newSnapshots(), makeRandom(seed)];
+  const { change } = makeChanges(random, true);
+  await run(database, dir);
+  let alone = 0;
+  for (let batch = 1; batch <= batches; batch++) {
+    await database.transaction(async (writer) => {
+      await change(writer);
+      // A transaction that commits after a run that could not see its changes.
+      if (batch % 3 === 0) await run(database, dir, { isRecent: true });
+    });
+    const cover = random.pick(publicCovers(dir));
+    await database.run(
+      "UPDATE covers SET status = 'rejected', updated_at = CURRENT_TIMESTAMP WHERE id = ?",
+      [cover],
+    );
+    database.whole = 0;
+    await run(database, dir, { isRecent: true });
+    if (database.whole === 0) alone++;
+    expect(publicCovers(dir), `batch ${batch}`).not.toContain(cover);
+    if (batch % 2 === 0) await expectEqualsFull(database, dir, `batch ${batch}`, true);
+  }
+  await expectEqualsFull(database, dir, 'at the end', true);
+  return alone;
 }

@@ -8,16 +8,18 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { loadCatalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
-import { paceRuns } from '#generator/schedule/pace-runs.ts';
+import { paceRuns, type RunEnd } from '#generator/schedule/pace-runs.ts';
 import { pollChanges, TimeShare } from '#generator/schedule/poll-changes.ts';
 import { isTakedown, readTableState } from '#generator/schedule/table-state.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeTasks } from '#lib/program/admin/tasks.ts';
-import { addTimes } from '#test/generator/reuse/random-changes.ts';
+import { addIndexes, addTimes } from '#test/generator/reuse/random-changes.ts';
+import { run } from '#test/generator/reuse/runs.ts';
 import { KINDS, type Kind, makeDatabase } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeLog } from '#test/support/log.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 async function makeSite(kind: Kind = 'sqlite') {
   const url = await makeDatabase(kind);
@@ -29,18 +31,22 @@ async function makeSite(kind: Kind = 'sqlite') {
 }
 
 /** Polls for changes when a test says so. */
-function startPolling(databaseUrl: string) {
-  /** Whether each requested run is urgent. */
-  const requests: boolean[] = [];
+function startPolling(databaseUrl: string, snapshotsDir = newSnapshots()) {
+  /** Whether each requested run is urgent, and with "recent" those for which recent changes are enough. */
+  const requests: (boolean | 'recent' | 'urgent recent')[] = [];
   const log = makeLog();
   let time = 0;
+  let isRunning = false;
   const tasks = makeTasks(new Registry());
   const changes = pollChanges({
     databaseUrl,
+    snapshotsDir,
     seconds: HOUR,
     tasks,
     log: pino({}, log),
-    request: (isUrgent) => requests.push(isUrgent),
+    request: (isUrgent, isRecent) =>
+      requests.push(isRecent ? (isUrgent ? 'urgent recent' : 'recent') : isUrgent),
+    isRunning: () => isRunning,
     now: () => time,
   });
   atEndOfFile(changes.stop);
@@ -50,6 +56,14 @@ function startPolling(databaseUrl: string) {
     state: () => tasks.states().poll_changes,
     pass: (seconds: number) => {
       time += seconds * 1000;
+    },
+    setRunning: (running: boolean) => {
+      isRunning = running;
+    },
+    /** Polls the indexes once. @returns as `poll` */
+    async pollRecent() {
+      await changes.recent();
+      return requests.splice(0);
     },
     /** Polls once. @returns what was requested since the last call */
     async poll() {
@@ -87,6 +101,78 @@ test('requests a run for each change, which is urgent after a takedown', async (
     forget(isUrgent);
     expect(await poll()).toEqual([isUrgent]);
   }
+});
+
+/** A site with indexes and a published generation, of which the first poll has been made. */
+async function makeIndexedSite() {
+  const { url, database } = await makeSite();
+  await addIndexes(database);
+  const snapshotsDir = newSnapshots();
+  await run(database, snapshotsDir);
+  const polls = startPolling(url, snapshotsDir);
+  expect(await polls.poll()).toEqual([false]);
+  expect(await polls.pollRecent()).toEqual([]);
+  return { database, snapshotsDir, ...polls };
+}
+
+test('polls of indexes see a change at once, which is urgent if it hides a public cover', async () => {
+  const { database, pollRecent } = await makeIndexedSite();
+  await describeGame(database);
+  expect(await pollRecent()).toEqual(['recent']);
+  expect(await pollRecent()).toEqual([]);
+  await reject(database);
+  expect(await pollRecent()).toEqual(['urgent recent']);
+  const add = (status: string) =>
+    database.run(
+      `INSERT INTO covers (id, game_id, status, updated_at) VALUES (9000000, 1001, '${status}', CURRENT_TIMESTAMP)`,
+    );
+  await add('pending');
+  expect(await pollRecent()).toEqual(['recent']);
+  const setStatus = (status: string) =>
+    database.run(`UPDATE covers SET status = '${status}' WHERE id = 9000000`);
+  await setStatus('approved');
+  expect(await pollRecent()).toEqual(['recent']);
+  // A run may be publishing it.
+  await setStatus('rejected');
+  expect(await pollRecent()).toEqual(['urgent recent']);
+});
+
+test('a takedown that indexes have shown is not urgent again, but another one is', async () => {
+  const { database, poll, setRunning } = await makeIndexedSite();
+  await reject(database);
+  expect(await poll()).toEqual(['urgent recent', false]);
+  await database.run(`DELETE FROM covers WHERE id = ${APPROVED}`);
+  setRunning(true);
+  expect(await poll()).toEqual([]);
+  setRunning(false);
+  expect(await poll()).toEqual([true]);
+  await database.run(`UPDATE games SET title = '', ${NOW} WHERE id = ${GAME}`);
+  expect(await poll()).toEqual(['recent', true]);
+  // Without a time, as by a program that does not set it.
+  await database.run(`UPDATE covers SET status = 'rejected' WHERE id = ${APPROVED}`);
+  expect(await poll()).toEqual([true]);
+});
+
+test('indexes are used once they are there, and no longer once they are gone', async () => {
+  const { url, database } = await makeSite();
+  const { poll, pollRecent, pass, log } = startPolling(url);
+  await poll();
+  expect(log()).toContain(
+    'found sooner with indexes on games.updated_at, covers.updated_at, cover_files.updated_at',
+  );
+  await describeGame(database);
+  expect(await pollRecent()).toEqual([]);
+  await addIndexes(database);
+  pass(301);
+  await poll();
+  await reject(database);
+  expect(await pollRecent()).toEqual(['recent']);
+  await database.run('DROP INDEX games_updated_at');
+  pass(301);
+  await poll();
+  await reject(database);
+  expect(await pollRecent()).toEqual([]);
+  expect(await poll()).toEqual([true]);
 });
 
 test('a run that is requested during a poll is not forgotten', async () => {
@@ -205,24 +291,38 @@ describe('runs', () => {
   afterEach(() => void vi.useRealTimers());
   const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
 
-  function makePace(seconds = 1, hasRead = true) {
+  function makePace(seconds = 1, end: RunEnd = 'read') {
     const [times, failures]: [number[], boolean[]] = [[], []];
+    const runs: string[] = [];
     const start = performance.now();
-    const run = async () => {
-      times.push(Math.round((performance.now() - start) / 1000));
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-      return hasRead;
-    };
-    const pace = paceRuns(10_000, run, (isUrgent) => failures.push(isUrgent));
-    return { request: pace.request, stop: pace.stop, times, failures };
+    const second = () => Math.round((performance.now() - start) / 1000);
+    let interrupt: (() => void) | undefined;
+    const pace = paceRuns({
+      milliseconds: 10_000,
+      async run(isRecent) {
+        times.push(second());
+        const given = Promise.withResolvers<RunEnd>();
+        interrupt = isRecent ? undefined : () => given.resolve('gave way');
+        const ended = new Promise<RunEnd>((resolve) => {
+          setTimeout(() => resolve(end), isRecent ? 1_000 : seconds * 1000);
+        });
+        const how = await Promise.race([given.promise, ended]);
+        interrupt = undefined;
+        runs.push(`${isRecent ? 'recent' : 'whole'}${how === 'gave way' ? ' gave way' : ''}`);
+        return how;
+      },
+      giveWay: () => interrupt?.(),
+      onFailure: (isUrgent) => failures.push(isUrgent),
+    });
+    return { ...pace, times, failures, runs };
   }
 
   test('start at once, then at most every ten seconds, and once more after the last change', async () => {
     const { request, times } = makePace();
-    request(false);
+    request(false, false);
     for (let second = 0; second < 15; second++) {
       await pass(1);
-      request(false);
+      request(false, false);
     }
     await pass(60);
     expect(times).toEqual([0, 10, 20, 30]);
@@ -230,26 +330,62 @@ describe('runs', () => {
 
   test('do not wait if they are urgent, but never overlap', async () => {
     const { request, stop, times } = makePace(4);
-    request(false);
+    request(false, false);
     await pass(1);
-    request(true);
-    request(false);
+    request(true, false);
+    request(false, false);
     await pass(4);
     expect(times).toEqual([0, 4]);
     stop();
   });
 
+  test('of recent changes take turns with whole ones, the last of which is whole', async () => {
+    const { request, runs } = makePace();
+    for (let second = 0; second < 25; second++) {
+      request(false, true);
+      await pass(1);
+    }
+    await pass(60);
+    expect(runs).toEqual(['recent', 'whole', 'recent', 'whole', 'whole']);
+  });
+
+  test('that are whole give way to an urgent one three times, and then end first', async () => {
+    const { request, runs } = makePace(30);
+    request(false, false);
+    for (let time = 1; time <= 4; time++) {
+      await pass(1);
+      request(true, true);
+      await pass(12);
+    }
+    const gaveWay = ['whole gave way', 'recent'];
+    expect(runs).toEqual([...gaveWay, ...gaveWay, ...gaveWay]);
+    await pass(30);
+    expect(runs.slice(6)).toEqual(['whole', 'recent']);
+    await pass(60);
+    expect(runs.slice(8)).toEqual(['whole']);
+  });
+
+  test('that are whole begin after ten seconds of urgent ones, or after three more', async () => {
+    const { request, runs } = makePace();
+    for (let time = 0; time < 10; time++) {
+      request(true, true);
+      await pass(4);
+    }
+    const recent = (count: number) => Array(count).fill('recent');
+    expect(runs).toEqual([...recent(6), 'whole', ...recent(3)]);
+  });
+
   test('that fail are reported, and are not followed by another one', async () => {
-    const { request, times, failures } = makePace(1, false);
-    request(false);
+    const { request, times, failures } = makePace(1, 'not read');
+    request(false, false);
     await pass(60);
     expect([times, failures]).toEqual([[0], [false]]);
   });
 
   test('that are urgent and fail stay urgent, unless they fail again and again', async () => {
-    const { request, failures } = makePace(1, false);
+    const { request, failures } = makePace(1, 'not read');
     for (let i = 0; i < 12; i++) {
-      request(true);
+      request(true, false);
       await pass(1);
     }
     expect(failures).toEqual([...Array(9).fill(true), false, false, false]);

@@ -97,16 +97,21 @@ async function measure([of, ...statements]: (typeof KINDS)[number]): Promise<num
 }
 
 test(`${TAKEDOWNS} takedowns disappear from the API soon after their commit`, async () => {
-  const times: number[] = [];
+  /** Those that an index on updated_at shows, and the others. */
+  const times = { 'whose status changed': [] as number[], 'of another kind': [] as number[] };
   for (let i = 0; i < TAKEDOWNS; i++) {
     await pause(random.next() * LONGEST_PAUSE_MS);
-    times.push(await measure(KINDS[i % KINDS.length]));
+    const kind = KINDS[i % KINDS.length];
+    const isStatus = kind[1].includes('SET status');
+    times[isStatus ? 'whose status changed' : 'of another kind'].push(await measure(kind));
   }
-  const [middle, longest] = [median(times), Math.max(...times)].map(Math.round);
-  printFigure(
-    'A takedown disappears from the API',
-    `${TAKEDOWNS} takedowns: median ${middle} ms, at most ${longest} ms`,
-  );
-  expect(middle).toBeLessThanOrEqual(MEDIAN_MS);
-  expect(longest).toBeLessThanOrEqual(LONGEST_MS);
+  for (const [kind, found] of Object.entries(times)) {
+    const [middle, longest] = [median(found), Math.max(...found)].map(Math.round);
+    printFigure(
+      `A takedown ${kind} disappears from the API`,
+      `${found.length} takedowns: median ${middle} ms, at most ${longest} ms`,
+    );
+    expect(middle).toBeLessThanOrEqual(MEDIAN_MS);
+    expect(longest).toBeLessThanOrEqual(LONGEST_MS);
+  }
 });

@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { pino } from 'pino';
+import { expect, test, vi } from 'vitest';
+import { Runs } from '#generator/schedule/runs.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
@@ -103,4 +105,36 @@ test('SIGTERM ends the schedule and the run under way, even if the database does
   // The run has ended, too.
   await Promise.all(sockets.map((socket) => socket.closed || once(socket.resume(), 'close')));
   expect(existsSync(dir)).toBe(false);
+});
+
+test('a run gives way and is no failure, but one of recent changes does not', async () => {
+  const connected: (() => void)[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    connected.shift()?.();
+  });
+  const port = await listenOn(server);
+  vi.stubEnv('DATABASE_URL', `mysql://a:b@127.0.0.1:${port}/c?timeout=600`);
+  vi.stubEnv('SNAPSHOTS_DIR', newSnapshots());
+  const endings: string[] = [];
+  const log = pino({ enabled: false });
+  const runs = new Runs(
+    () => false,
+    ({ outcome }) => endings.push(outcome),
+    log,
+  );
+  const start = async (isRecent: boolean) => {
+    const reached = new Promise<void>((resolve) => connected.push(resolve));
+    const end = runs.start(isRecent);
+    await reached;
+    runs.giveWay();
+    return { end };
+  };
+  expect(await (await start(false)).end).toBe('gave way');
+  const { end } = await start(true);
+  expect(runs.isRunning()).toBe(true);
+  await runs.stop();
+  expect(await end).toBe('not read');
+  expect(endings).toEqual([]);
+  vi.unstubAllEnvs();
 });

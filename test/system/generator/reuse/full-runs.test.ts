@@ -126,6 +126,17 @@ test('a change that does not change updated_at is found by the daily full run', 
   expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: A_DAY });
 });
 
+test('a full run that is due waits for a run of recent changes', async () => {
+  const { database, dir } = await makeTimedSite('sqlite', 12);
+  await database.run("UPDATE games SET description = 'New', updated_at = CURRENT_TIMESTAMP");
+  waitADay();
+  expect(await run(database, dir, { isRecent: true })).toMatchObject({
+    outcome: 'published',
+    readAllBecause: null,
+  });
+  expect(await run(database, dir)).toMatchObject({ outcome: 'unchanged', readAllBecause: A_DAY });
+});
+
 test('only the owner may read what a run leaves, even in a shared folder', async () => {
   const database = await makeTimed('sqlite', 12);
   const dir = newSnapshots();

@@ -97,6 +97,26 @@ describe.each(KINDS)('a %s database', (kind) => {
     await other.close();
   });
 
+  it('tells whether a query finds its rows through an index, also through a view', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT, m INT)');
+    await database.run('CREATE VIEW v AS SELECT id AS i, n AS k, m AS l FROM t');
+    await database.run('CREATE VIEW w AS SELECT i, k + 0 AS k FROM v');
+    await database.run('INSERT INTO t VALUES (0, 0, 0)');
+    for (let rows = 1; rows < 4_000; rows *= 2)
+      await database.run(`INSERT INTO t SELECT id + ${rows}, n + ${rows}, m + ${rows} FROM t`);
+    await database.run('CREATE INDEX t_n ON t (n)');
+    const usesIndex = (table: string, column: string) =>
+      database.usesIndex(
+        `SELECT * FROM ${table} WHERE ${column} > ? ORDER BY ${column} DESC LIMIT 10`,
+        [4_000],
+      );
+    expect(await usesIndex('t', 'n')).toBe(true);
+    expect(await usesIndex('v', 'k')).toBe(true);
+    expect(await usesIndex('t', 'm')).toBe(false);
+    expect(await usesIndex('v', 'l')).toBe(false);
+    expect(await usesIndex('w', 'k')).toBe(false);
+  });
+
   it('reads double quotes as names and || as concatenation', async () => {
     await database.run('CREATE TABLE "order" ("key" INT)');
     expect(await database.rows(`SELECT 'a' || 'b' FROM "order"`)).toEqual([]);
