@@ -29,6 +29,7 @@ const NAME_IN_FRONT = /^(.+?)\s+-\s+(?=\S)/;
 /** What may follow a title, besides words of the table: longer ones first. */
 const TAIL = new RegExp(
   String.raw`(?<=[^\s_.,-])${BETWEEN}(?:${[
+    String.raw`(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})`,
     String.raw`(?<year>(?:19|20)\d\d)(?:-[\dx]{2}){0,2}`,
     String.raw`(?:rev(?:ision)?|v|ver|version)[.\s]?(?:(?:prg)?\d[0-9a-z.]{0,12}|[a-z])`,
     String.raw`(?:d\d|(?:dis[ck]|cd|dvd|side|tape)[\s_-]?(?:\d{1,2}|[a-h]))(?:\s?of\s?\d{1,2})?`,
@@ -45,8 +46,9 @@ const CODE_AT_END = new RegExp(
 );
 /** Words that are joined in one. */
 const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[a-z][A-Z])(?=[A-Z][a-z])/g;
-/** Of a platform or a company. */
+/** Of a platform. */
 const MOST_WORDS_OF_NAME = 5;
+const MOST_WORDS_OF_COMPANY = 3;
 /** Regions and languages of small letters are words too. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 const MOST_GUESSES = 40;
@@ -105,7 +107,7 @@ function* tailsOf(whole: Guess, namesPlatform: (name: string) => boolean): Gener
     yield guess;
     const shorter: Guess | undefined = withoutTail(guess, guess !== whole, namesPlatform);
     if (shorter === undefined && guess.company === null)
-      for (const { before, words } of endsOf(guess.title))
+      for (const { before, words } of endsOf(guess.title, MOST_WORDS_OF_COMPANY))
         if (/^\D{3,}$/.test(words))
           yield* tailsOf({ ...guess, title: before, company: words }, namesPlatform);
     guess = shorter;
@@ -122,7 +124,7 @@ function withoutTail(
   const year = Number(TAIL.exec(title)?.groups?.year) || guess.year;
   const rest = title.replace(TAIL, '').replace(CODE_AT_END, '').trim();
   if (rest !== title) return { ...guess, title: rest, year };
-  const ends = endsOf(title);
+  const ends = endsOf(title, MOST_WORDS_OF_NAME);
   const ofPlatform = ends.findLast(({ words }) => namesPlatform(words));
   if (ofPlatform !== undefined) return { ...guess, title: ofPlatform.before };
   const [{ before, between, words: word } = { before: '', between: '', words: '' }] = ends;
@@ -136,12 +138,12 @@ function withoutTail(
 }
 
 /** The last words of a text, the last one, the last two and so on, and what stands before them. */
-function endsOf(text: string): { before: string; between: string; words: string }[] {
+function endsOf(text: string, count: number): { before: string; between: string; words: string }[] {
   // Every second part is what stands between two words.
   const parts = text.split(/([\s_.,-]+)/);
-  const most = Math.min(MOST_WORDS_OF_NAME, (parts.length - 1) / 2);
-  return Array.from({ length: most }, (_, count) => {
-    const at = parts.length - 1 - 2 * count;
+  const most = Math.min(count, (parts.length - 1) / 2);
+  return Array.from({ length: most }, (_, more) => {
+    const at = parts.length - 1 - 2 * more;
     const words = parts.slice(at).filter((_, index) => index % 2 === 0);
     return {
       before: parts.slice(0, at - 1).join(''),
