@@ -6,9 +6,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Row, Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
-import { findById } from '../../lib/format/index/ids.ts';
-import { openRecordIndex } from '../../lib/format/index/record-index.ts';
-import { currentId, generationDir } from '../../lib/generations/generations.ts';
+import { findById, idColumns } from '../../lib/format/index/ids.ts';
+import { openIndexFile } from '../../lib/format/index/index-file.ts';
+import { COVER_INDEX } from '../../lib/format/layout.ts';
+import { currentId, generationDir, readManifest } from '../../lib/generations/generations.ts';
 import { APPROVED } from '../read/read-catalogue.ts';
 import {
   findReadUpTo,
@@ -100,7 +101,8 @@ export class RecentPolls {
     if (current === undefined) return false;
     try {
       const dir = generationDir(this.snapshotsDir, current);
-      const { covers } = openRecordIndex((name) => readFileSync(path.join(dir, name)));
+      const { column } = openIndexFile((name) => readFileSync(path.join(dir, name)), COVER_INDEX);
+      const covers = idColumns(column, readManifest(dir).counts.covers);
       return ids.some((value) => {
         const id = readId(value);
         return id !== undefined && findById(covers, id) !== undefined;
