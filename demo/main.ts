@@ -11,6 +11,7 @@ import { PATHS } from '../keys/paths.ts';
 import { addLink } from '../keys/tables/sign-in-links.ts';
 import { toAccountId } from '../keys/tables/values.ts';
 import { openDatabase } from '../lib/database/open.ts';
+import { variables } from '../lib/pages/code-block.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { fillDatabase } from './catalogue/load.ts';
@@ -101,8 +102,7 @@ API key: ${key}
 curl -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigger
 
 The examples on the pages read both from variables:
-export COVERS_API=${api}/api/v1
-export COVERS_KEY=${key}
+${variables(`${api}/api/v1`, key)}
 
 To try the account pages in a browser, sign in (each link works once, within 15 minutes):
   as a user, to request a key and reveal it:  ${await addAccount(USER, 'Demo user', 'user')}

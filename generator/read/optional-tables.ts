@@ -10,6 +10,7 @@ import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
 import { type Report, RowFault } from '../report/report.ts';
 import type { ExternalIds, PlatformNumber } from '../rows/catalogue.ts';
+import { valueOfDigits } from '../rows/ids.ts';
 import type { ReadTable } from './read-table.ts';
 import { checkId, checkText, noteOddText } from './row-checks.ts';
 
@@ -74,7 +75,7 @@ export function checkTitles(
   for (const [key, titles] of found) {
     // Without a comparator, sort() compares by UTF-16 code unit.
     titles.sort();
-    const id = Number.isSafeInteger(Number(key)) ? Number(key) : key;
+    const id = valueOfDigits(key);
     const once = titles.filter((title, at) => {
       if (title !== titles[at - 1]) return true;
       const fault = new RowFault('the title appears twice for its game', title);

@@ -14,6 +14,7 @@ import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
+import { listText } from '../../lib/program/environment/values.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { Scope, StatusCounts } from '../read/read-catalogue.ts';
 import type { Warning } from '../report/report.ts';
@@ -41,7 +42,7 @@ interface RunKey {
 const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
   program: 'the last run was one of another version of the program or of Node',
   database: 'the last run read another database, or a table or view was altered',
-  settings: `the last run had another ${SETTING_VARIABLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
+  settings: `the last run had another ${listText(SETTING_VARIABLES, 'or')}`,
   generation: 'the last run did not write the current generation',
 };
 

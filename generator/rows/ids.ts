@@ -35,8 +35,12 @@ export function readId(value: string | number | null): Id | undefined {
 
 /** An id as databases return it: beyond 2^53, a text. */
 export function valueOfId(id: Id): string | number {
-  const text = textOfId(id);
-  return Number.isSafeInteger(Number(text)) ? Number(text) : text;
+  return valueOfDigits(textOfId(id));
+}
+
+/** As {@link valueOfId}. @param digits of the id, in decimal */
+export function valueOfDigits(digits: string): string | number {
+  return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits;
 }
 
 /** The row that has an id; undefined if none has it. @param rows how many rows there are, in the order of ids */

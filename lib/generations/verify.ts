@@ -5,6 +5,7 @@
  * Invariant: whoever reads a published generation may rely on its values, and only compares sizes and hashes.
  */
 import fastGlob from 'fast-glob';
+import { columnOf, numbersOf, reverse } from '../columns/columns.ts';
 import { hashBytes } from '../format/content-hash.ts';
 import { idAt, textOfId } from '../format/index/ids.ts';
 import { type FindFiles, openFindFiles } from '../format/index/index-file.ts';
@@ -149,11 +150,9 @@ function checkTitleLists(
   titles: TitleColumns,
   read: (name: string) => Buffer,
 ): void {
-  const positionOf = new Uint32Array(games.numberOfId.length);
-  games.numberOfId.forEach((game, position) => {
-    positionOf[game] = position;
-  });
-  const firstGame = [...platforms.map((each) => each.firstGame), positionOf.length];
+  const ids = games.numberOfId.length;
+  const positionOf = numbersOf(reverse(columnOf(games.numberOfId), ids));
+  const firstGame = [...platforms.map((each) => each.firstGame), ids];
   const expected = new Set<string>();
   const idOf = (game: number) => textOfId(idAt(games, positionOf[game]));
   for (const [platform, content] of titleLists(titles, firstGame, idOf)) {

@@ -7,6 +7,7 @@
  */
 import { dump } from 'js-yaml';
 import { DEFAULT_NAME, type SiteFrame } from '../../lib/pages/layout.ts';
+import { JSON_TYPE } from '../../proxy/http/response.ts';
 import type { Contract, Operation, Parameter } from './contract.ts';
 import { type Examples, exampleNameOf } from './examples.ts';
 
@@ -24,13 +25,9 @@ export function ownContract(contract: object, { site }: SiteFrame): object {
 export function makeContractDocuments(whole: object, contract: Contract, api: string) {
   const served = withServer(whole, api);
   const texts = [
-    ['/openapi.json', 'application/json; charset=utf-8', JSON.stringify(served)],
+    ['/openapi.json', JSON_TYPE, JSON.stringify(served)],
     ['/openapi.yaml', 'application/yaml; charset=utf-8', dump(served, { lineWidth: -1 })],
-    [
-      '/collection.json',
-      'application/json; charset=utf-8',
-      JSON.stringify(collection(contract, api)),
-    ],
+    ['/collection.json', JSON_TYPE, JSON.stringify(collection(contract, api))],
   ] as const;
   return texts.map(([path, type, text]) => {
     return { path, type, contentFor: (examples: Examples) => fillExamples(text, examples) };

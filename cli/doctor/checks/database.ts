@@ -99,11 +99,8 @@ export const sample: Check = {
     const part = { games: `id <= ${lastId}`, covers: `game_id <= ${lastId}` };
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
-      const options = {
-        ...{ snapshotsDir: folder, settings, warnings: [], part },
-        keep: ONLY_CURRENT,
-      };
-      const run = { ...options, isDryRun: false, isForced: true };
+      const options = { snapshotsDir: folder, settings, warnings: [], part };
+      const run = { ...options, keep: ONLY_CURRENT, isDryRun: false, isForced: true };
       const { id = '', leftOut, report } = await generate(source, run, SILENT);
       for (const line of leftOut) {
         warn(`Of the sample, rows would be left out: ${line}.`, 'Correct the rows or the view.');

@@ -18,6 +18,11 @@ export function wholeNumber(least: number, most: number, what = 'a whole number'
   };
 }
 
+/** "a, b or c" */
+export function listText(names: readonly string[], word: 'and' | 'or'): string {
+  return names.join(', ').replace(/, (?=[^,]+$)/, ` ${word} `);
+}
+
 export function oneOfWords<const Word extends string>(...words: Word[]) {
   return (text: string): Word => {
     const word = words.find((one) => one === text);

@@ -9,6 +9,7 @@ import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
 import {
   hasPlainHost,
   isAddress,
+  listText,
   notAllowed,
   oneOfWords,
   parseWebAddress,
@@ -129,11 +130,11 @@ const SAMPLE = { site: 'https://example.org', other: 'x' };
  * @returns a function that returns the template, with other characters than those of addresses percent-encoded
  */
 function templateOf(places: readonly string[], telling: readonly string[]) {
-  const shown = (names: readonly string[], word: string) =>
-    names
-      .map((name) => `{${name}}`)
-      .join(', ')
-      .replace(/, (?=[^,]+$)/, ` ${word} `);
+  const shown = (names: readonly string[], word: 'and' | 'or') =>
+    listText(
+      names.map((name) => `{${name}}`),
+      word,
+    );
   return (text: string): string => {
     const fault = (allowed: string) => notAllowed(allowed, shownAddress(text));
     const names = Array.from(text.matchAll(/\{([^{}]*)\}/g), ([, name = '']) => name);
