@@ -28,9 +28,9 @@ interface PaceOptions {
  * In the order of their precedence. A check follows a whole run that was requested, and is followed by none. A whole
  * run is owed after one of recent changes.
  */
-const KINDS = ['none', 'check', 'owed', 'run', 'urgent'] as const;
-type Kind = (typeof KINDS)[number];
-const higher = (a: Kind, b: Kind) => (KINDS.indexOf(a) > KINDS.indexOf(b) ? a : b);
+const URGENCIES = ['none', 'check', 'owed', 'run', 'urgent'] as const;
+type Urgency = (typeof URGENCIES)[number];
+const higher = (a: Urgency, b: Urgency) => (URGENCIES.indexOf(a) > URGENCIES.indexOf(b) ? a : b);
 
 export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions) {
   let startedAt = Number.NEGATIVE_INFINITY;
@@ -40,22 +40,22 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
   let failures = 0;
   let yields = 0;
   /** What was requested since the last run began: runs of recent changes, and whole ones. */
-  let recent: Kind = 'none';
-  let whole: Kind = 'none';
+  let recent: Urgency = 'none';
+  let whole: Urgency = 'none';
   /** When a whole run was first requested since the last one. */
   let wholeSince = 0;
 
-  function requestWhole(kind: Kind): void {
+  function requestWhole(urgency: Urgency): void {
     if (whole === 'none') wholeSince = performance.now();
-    whole = higher(whole, kind);
+    whole = higher(whole, urgency);
   }
 
   function plan(): void {
     clearTimeout(timer);
-    const kind = higher(recent, whole);
-    if (isRunning || isStopped || kind === 'none') return;
+    const urgency = higher(recent, whole);
+    if (isRunning || isStopped || urgency === 'none') return;
     const wait = startedAt + milliseconds - performance.now();
-    timer = setTimeout(start, kind === 'urgent' ? 0 : Math.max(0, wait));
+    timer = setTimeout(start, urgency === 'urgent' ? 0 : Math.max(0, wait));
   }
 
   async function start(): Promise<void> {
@@ -64,7 +64,7 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
     const goesFirst = recent === 'urgent' && (!isLate || yields < MOST_YIELDS);
     const isRecent = goesFirst || (recent !== 'none' && higher(whole, 'check') === 'check');
     if (isRecent && isLate) yields++;
-    const kind = isRecent ? recent : higher(recent, whole);
+    const urgency = isRecent ? recent : higher(recent, whole);
     recent = 'none';
     const wanted = whole;
     if (!isRecent) whole = 'none';
@@ -75,12 +75,12 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
     if (end === 'gave way') {
       whole = higher(whole, wanted);
       wholeSince = Number.NEGATIVE_INFINITY;
-    } else if (end === 'not read') onFailure(kind === 'urgent' && ++failures < URGENT_TRIES);
+    } else if (end === 'not read') onFailure(urgency === 'urgent' && ++failures < URGENT_TRIES);
     else {
       failures = 0;
       if (!isRecent) yields = 0;
       if (isRecent) requestWhole('owed');
-      else if (kind === 'run' || kind === 'urgent') requestWhole('check');
+      else if (urgency === 'run' || urgency === 'urgent') requestWhole('check');
     }
     plan();
   }
@@ -88,9 +88,9 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
   return {
     /** @param isUrgent whether the run must not wait @param isRecent whether one of recent changes is enough */
     request(isUrgent: boolean, isRecent: boolean): void {
-      const kind = isUrgent ? 'urgent' : 'run';
-      if (isRecent) recent = higher(recent, kind);
-      else requestWhole(kind);
+      const urgency = isUrgent ? 'urgent' : 'run';
+      if (isRecent) recent = higher(recent, urgency);
+      else requestWhole(urgency);
       if (recent === 'urgent' && yields < MOST_YIELDS) giveWay();
       plan();
     },

@@ -36,7 +36,7 @@ export const addresses: Check = {
     };
     if (sampled.page === undefined && sampled.image === undefined) {
       const fix = 'Set SITE_URL and FILES_URL, and correct what the other checks report.';
-      throw new SkippedError('There is no address of your site or of an image to try.', fix);
+      throw new SkippedError('The sample has no address of a page or an image on your site.', fix);
     }
     await tryAddresses(sampled, findings);
   },
@@ -68,15 +68,15 @@ export async function tryAddresses(
 }
 
 /** The head of an answer. */
-interface Answer {
+interface ResponseHead {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
 }
 
 /** @returns the answers on the way: redirects, and the last one */
-async function answersOf(address: string, signal: AbortSignal): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function answersOf(address: string, signal: AbortSignal): Promise<ResponseHead[]> {
+  const answers: ResponseHead[] = [];
   for (let url = address; answers.length <= MOST_REDIRECTS; ) {
     const { status, headers, body } = await fetch(url, {
       redirect: 'manual',
@@ -92,8 +92,8 @@ async function answersOf(address: string, signal: AbortSignal): Promise<Answer[]
   throw new Error(`there are more than ${MOST_REDIRECTS} redirects`);
 }
 
-function examinePage(answers: readonly Answer[], { ok, warn }: Findings): void {
-  const [{ url: address }, { url, status }] = [answers[0], answers.at(-1) as Answer];
+function examinePage(answers: readonly ResponseHead[], { ok, warn }: Findings): void {
+  const [{ url: address }, { url, status }] = [answers[0], answers.at(-1) as ResponseHead];
   const { origin } = new URL(url);
   if (status === 404 || status === 410 || status >= 500) {
     warn(
@@ -108,8 +108,8 @@ function examinePage(answers: readonly Answer[], { ok, warn }: Findings): void {
   } else ok(`The page of a platform answers: ${address}`);
 }
 
-function examineImage(answers: readonly Answer[], { ok, warn }: Findings): void {
-  const [{ url: address }, { url, status, headers }] = [answers[0], answers.at(-1) as Answer];
+function examineImage(answers: readonly ResponseHead[], { ok, warn }: Findings): void {
+  const [{ url: address }, { url, status, headers }] = [answers[0], answers.at(-1) as ResponseHead];
   const type = headers.get('content-type') ?? 'no Content-Type';
   if (status !== 200 || !/^(?:image\/|application\/octet-stream)/i.test(type)) {
     warn(
@@ -128,6 +128,6 @@ function examineImage(answers: readonly Answer[], { ok, warn }: Findings): void 
   }
 }
 
-function allowsAll({ headers }: Answer): boolean {
+function allowsAll({ headers }: ResponseHead): boolean {
   return ['*', ORIGIN].includes(headers.get('access-control-allow-origin')?.trim() ?? '');
 }

@@ -44,14 +44,14 @@ export class SiteKeysUnreachable extends Error {
  * Why an assertion is refused: its signature, audience or other claims are wrong, it has expired, it names no
  * account, or the browser has sent several.
  */
-type RefusalReason = 'signature' | 'audience' | 'claims' | 'expired' | 'account' | 'several';
+type AssertionFault = 'signature' | 'audience' | 'claims' | 'expired' | 'account' | 'several';
 
 /** An assertion does not sign in anybody. The message is for the log: it has values of a valid signature only. */
 export class RefusedAssertion extends Error {
   override readonly name = 'RefusedAssertion';
-  readonly reason: RefusalReason;
+  readonly reason: AssertionFault;
 
-  constructor(reason: RefusalReason, message: string) {
+  constructor(reason: AssertionFault, message: string) {
     super(message);
     this.reason = reason;
   }
