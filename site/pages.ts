@@ -1,7 +1,8 @@
 /**
  * The pages outside the base, by their exact path. Only the paths in the map exist; the path of a request is never
  * used as a file name. What shows the catalogue is made once for each generation, when it is first asked for: in
- * pieces, between which the thread serves other requests. Invariant: the generation stays open meanwhile.
+ * pieces, between which the thread serves other requests. Invariant: the generation stays open until
+ * they are made.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Html } from '../lib/pages/html.ts';

@@ -69,8 +69,8 @@ export function pruneLocked(snapshotsDir: string, keep: Keep): string[] {
 }
 
 /**
- * Says which generations stay. The current time does not matter: a clock that is wrong for a while costs a day. If it
- * was set back, what was published meanwhile does not take the place of what was published on that day.
+ * Says which generations stay. The current time does not matter, so a clock that was wrong for a while costs one
+ * day at most. Generations that were published while the clock was set back do not replace those of that day.
  * @param published the oldest first, with their days
  */
 export function findKept(

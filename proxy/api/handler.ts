@@ -193,7 +193,7 @@ export class Api {
     }
   }
 
-  /** Sends what is found in turns. If the generation is replaced between two steps, all begins again with the new one. */
+  /** Finds a resource in turns, and sends it. If the generation is replaced between two steps, starts over with the new one. */
   private answerInTurns(
     reply: Reply,
     generation: Generation,

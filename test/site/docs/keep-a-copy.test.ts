@@ -115,7 +115,7 @@ test('a copy survives three nights, and equals the API after each', async () => 
   expect(first).toEqual(await served());
   expect([...first.values()].filter(({ titles }) => titles?.length > 0).length).toBeGreaterThan(5);
 
-  // The second night: only what has changed, though a snapshot is published meanwhile.
+  // The second night: only what has changed, even if a snapshot is published while the program runs.
   await publish(
     'DELETE FROM game_titles WHERE game_id = 1001',
     "INSERT INTO game_titles (game_id, title) VALUES (1002, 'Act Raiser')",
