@@ -30,6 +30,7 @@ import {
   STATS,
 } from '../../lib/format/layout.ts';
 import type { Manifest } from '../../lib/format/manifest.ts';
+import { PACK_HEAD } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { type ChangePage, listChanges } from './changes.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
@@ -49,6 +50,8 @@ export interface Records {
    * with the separators between them.
    */
   sizeOf(from: number, to: number): number;
+  /** Whether a record is the first one of its platform. */
+  isFirst(number: number): boolean;
   /** Copies `length` bytes from the start of record `from` on, all of one platform, to `target`. */
   copy(from: number, length: number, target: Buffer, at: number): void;
   /** The body of one record. */
@@ -193,6 +196,7 @@ function makeRecords(columns: RecordColumns, packOf: (number: number) => number)
   return {
     columns,
     sizeOf: (from, to) => byteOffset[to - 1] + byteLength[to - 1] - byteOffset[from],
+    isFirst: (number) => byteOffset[number] === PACK_HEAD.length,
     copy(from, length, target, at) {
       readExactly(packOf(from), target, at, length, byteOffset[from], 'A pack');
     },

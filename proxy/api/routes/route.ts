@@ -138,13 +138,15 @@ export type PageLinks = (
   page: PageOfList,
 ) => string | undefined;
 
+const isPaging = (name: string) => (PAGING_NAMES as readonly string[]).includes(name);
+
 /** @param publicUrl the address at which clients reach the proxy; '' for links without a host */
 export function makePageLinks(publicUrl: string): PageLinks {
   return (path, parameters, { page, perPage, total }) => {
     const last = totalPages(total, perPage);
-    const others = new URLSearchParams([...parameters]);
-    for (const name of PAGING_NAMES) others.delete(name);
-    const start = `${publicUrl}${BASE}${path}?${others.size > 0 ? `${others}&` : ''}`;
+    const others = [...parameters].filter(([name]) => !isPaging(name));
+    const query = others.length > 0 ? `${new URLSearchParams(others)}&` : '';
+    const start = `${publicUrl}${BASE}${path}?${query}`;
     if (start.length > LONGEST_LINK) return undefined;
     const link = (relation: string, target: number) =>
       `<${start}page=${target}&per_page=${perPage}>; rel="${relation}"`;

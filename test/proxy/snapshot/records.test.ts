@@ -2,9 +2,11 @@
 import { closeSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { GameNumber } from '#lib/columns/numbers.ts';
 import { isPack } from '#lib/format/layout.ts';
 import type { ManifestFile } from '#lib/format/manifest.ts';
 import { identityIn } from '#lib/generations/files/checked-files.ts';
+import { gatherGames, pageBody } from '#proxy/api/bodies.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
@@ -52,4 +54,17 @@ test('only files that have changed since the current generation was opened are h
   const identity = identityIn(statSync(pack, { bigint: true }), file.sha256);
   const again = open(new Map([...files.identities, [PACK, identity]]));
   again.descriptors.forEach(closeSync);
+});
+
+test('records that are neighbours in a pack and those of different platforms are listed alike', () => {
+  const generation = makeGeneration(files);
+  const { games, index } = generation;
+  const numbers = [...index.games.rank.keys()] as GameNumber[];
+  const expected = numbers.map((game) => JSON.parse(games.body(game).bytes.toString()));
+  for (const listed of [numbers, numbers.toReversed()]) {
+    const list = gatherGames(generation, listed, undefined);
+    const body = pageBody(list, { page: 1, perPage: 50, total: listed.length });
+    const { data } = JSON.parse(body.bytes.toString());
+    expect(data).toEqual(listed.map((game) => expected[game]));
+  }
 });
