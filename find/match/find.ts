@@ -26,7 +26,6 @@ import { type NameReading, readName, splitExtension } from './read-name.ts';
 const MOST_YEARS_APART = 5;
 /** As in `Title.part1.rar`. */
 const MOST_EXTENSIONS = 2;
-const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
 /** What must be known of the games besides the index. */
 export interface MatchedGames {
@@ -153,7 +152,7 @@ function findBest(
   }
   let best = find(reading);
   if (best.match.found !== undefined || best.reading.isHack) return best;
-  const { title, titles, withTags, regions } = reading;
+  const { titles, withTags, regions } = reading;
   let shortest: NameReading | undefined;
   for (const guess of guessNames([...titles, ...withTags], context.namesPlatform)) {
     const shorter: NameReading = {
@@ -173,17 +172,10 @@ function findBest(
     if (best.match.candidates.length === 0 && guess.company === null)
       best = asCandidates(other, best);
   }
-  // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
-  const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
-  if (shortest !== undefined) {
-    const other = find(shortest, 'part');
-    if (onlyGame(other.match) !== undefined) return other;
-    if (best.match.candidates.length === 0) best = asCandidates(other, best);
-  }
-  if (best.match.candidates.length > 0 || unnumbered === title) return best;
-  const { found: other } = find(read(unnumbered), 'part').match;
-  const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
-  return { ...best, match: { found: undefined, candidates } };
+  if (shortest === undefined) return best;
+  const other = find(shortest, 'part');
+  if (onlyGame(other.match) !== undefined) return other;
+  return best.match.candidates.length === 0 ? asCandidates(other, best) : best;
 }
 
 function lettersIn(title: string): number {

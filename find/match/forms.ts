@@ -77,11 +77,10 @@ const SUBTITLE = /\s[-–~]\s|[-:_]\s/;
 /** Hardly any title has more. */
 const MOST_SUBTITLES = 4;
 const NUMBER = /^\d+$/;
-/** Arcade games have the titles of several countries: "Art of Fighting / Ryuuko no Ken". */
-const BETWEEN_TITLES = ' / ';
+/** Arcade games have the titles of several countries: "Art of Fighting (World) / Ryuuko no Ken". */
+const BETWEEN_TITLES = /(?: \([^()]*\))* \/ /;
 /** The "X" of a title in two scripts, or the "VI" of one in three parts, is not a title. */
 const SHORTEST_HALF = 3;
-const BRACKETS = /\([^()]*\)/g;
 
 /** Words that are dropped, except at the end. */
 const DROPPED = new Set(['the', 'a', 'an', 'and', 'n']);
@@ -162,13 +161,10 @@ export function looseFormsOf(
     if (list.includes('x'))
       add(looseForm(specialWords(list.join(' ').replace(X_AND_NUMBER, joinX).split(' '))));
   }
-  // Of titles such as "A P B", whose letters are words in one spelling and not in another.
-  if (words.some(isShort)) add(looseText(exactText(words)));
-  if (title.includes('~'))
-    for (const half of title.split('~')) looseFormsOf(half.trim()).loose.forEach(add);
-  if (title.includes(BETWEEN_TITLES))
-    for (const half of title.replace(BRACKETS, '').split(BETWEEN_TITLES))
-      if (half.trim().length >= SHORTEST_HALF) looseFormsOf(half.trim()).loose.forEach(add);
+  const halves = title.includes('~') ? title.split('~') : title.split(BETWEEN_TITLES);
+  if (halves.length > 1)
+    for (const half of halves.map((text) => text.trim()))
+      if (half.length >= SHORTEST_HALF) looseFormsOf(half).loose.forEach(add);
   return { lists, loose };
 }
 
@@ -273,10 +269,6 @@ function looseText(text: string): string {
     .replace(/o[ou]+/g, 'o')
     .replace(/uu+/g, 'u')
     .replace(/m(?=[bp])/g, 'n');
-}
-
-function isShort(word: string): boolean {
-  return word.length < 4 && (word === 'a' || word === 'n' || word === 'an' || word === 'and');
 }
 
 /** Whether two titles have the same words, in any order. */

@@ -32,11 +32,11 @@ const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
 const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
-/** What stands between two titles of a game, and before the second one in brackets. */
+/** What stands between two titles of a game. */
 const BETWEEN_TITLES = /\s*~\s*|\s+a\.?k\.?a\.?\s+/i;
-const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
-const OTHER_SCRIPT = /^[^\p{Script=Latin}]*[^\P{L}\p{Script=Latin}][^\p{Script=Latin}]*$/u;
-const IN_LATIN = /^[([](.*\p{Script=Latin}{2}.*)[)\]]$/u;
+/** Another title in brackets: after "aka", or in Latin letters after one in another script. */
+const TITLE_IN_BRACKETS =
+  /\([aA]\.?[kK]\.?[aA]\.?\s+([^()]+)\)|^\P{Script=Latin}*[^\P{L}\p{Script=Latin}]\P{Script=Latin}*[([]([^()[\]]*\p{Script=Latin}{2}[^()[\]]*)/u;
 /** As in "H.E.R.O", whose last letter is not an extension. */
 const INITIALS = /(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
@@ -58,8 +58,6 @@ const YEAR = /^((?:19|20)[\dx]{2})(?:-[\dx]{2}){0,2}$/;
 const VERSION =
   /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
 const KANA = /[\u3041-\u3096\u30a1-\u30fa]/;
-/** `0123 - Title`, `x012 - Title` */
-const RELEASE = /^[x0]\d{3} - (?=\S)/i;
 const SCENE_GROUP =
   /^(.+[._][A-Za-z0-9]+)-[A-Za-z0-9]{2,20}$|^(.+\.(?:INTERNAL|PROPER|READNFO))\.[A-Za-z0-9]{2,20}$/;
 const TAG_WORDS = WORDS.anywhere.union(WORDS.brackets);
@@ -118,7 +116,7 @@ type PartialReading = {
   withTags: string[];
 };
 
-/** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
+/** Drops an extension, a serial, separators, and known tags at the end. */
 function dropEnds(text: string, found: PartialReading): string {
   let rest = text.trim();
   const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
@@ -130,7 +128,7 @@ function dropEnds(text: string, found: PartialReading): string {
     found.serial ??= serial.value;
     rest = serial.rest || rest;
   }
-  rest = cut(rest, RELEASE).replace(WHDLOAD, '$1');
+  rest = rest.replace(WHDLOAD, '$1');
   if (!/\s/.test(rest)) rest = withSpaces(rest, found);
   const [group = ''] = LAST_BRACKETS.exec(rest) ?? [];
   if (group === '') return rest;
@@ -247,11 +245,8 @@ function isLanguage(part: string): boolean {
 /** The readings of a name in turn: without tags at its end, without all brackets, before the first bracket. */
 function titlesOf(text: string, isHack: boolean): string[] {
   const readings = [text, withoutBrackets(text), text.slice(0, Math.max(0, text.search(/[([{]/)))];
-  const title = withoutBrackets(text);
-  for (const group of text.match(BRACKETS) ?? [])
-    readings.push(
-      (AKA.exec(group) ?? (OTHER_SCRIPT.test(title) ? IN_LATIN.exec(group) : null))?.[1] ?? '',
-    );
+  const [, aka, inLatin] = TITLE_IN_BRACKETS.exec(text) ?? [];
+  readings.push(aka ?? inLatin ?? '');
   const titles = new Set<string>();
   for (const reading of readings.map((title) => title.trim())) {
     if (reading === '') continue;
