@@ -39,8 +39,6 @@ export interface GameFacts extends GameTitles {
 }
 
 export const MOST_CANDIDATES = 3;
-/** The loose form of numbers alone. Without a title before it, it is not a year: 42 is not 1942. */
-const ONLY_NUMBERS = /^[\d.]+$/;
 
 /** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
 export function findMatches(
@@ -87,7 +85,6 @@ export function findMatches(
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
     const loose = wantedBy(title).loose.slice(0, most);
     const lists = wantedBy(title).lists.slice(0, most);
-    if (ONLY_NUMBERS.test(loose[0] ?? '')) continue;
     const compared = (game: GameNumber) => {
       const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];

@@ -28,8 +28,8 @@ export interface NameReading {
 }
 
 const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
-/** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
-const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
+/** The number of a sequel, and initials as in "H.E.R.O". More digits are an extension: `.81`, and the `.001` of a part. */
+const END_OF_TITLE = /\.(?:[1-9]|[IVX]+)$|(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/iu;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 /** What stands between two titles of a game. */
@@ -37,8 +37,6 @@ const BETWEEN_TITLES = /\s*~\s*|\s+a\.?k\.?a\.?\s+/i;
 /** Another title in brackets: after "aka", or in Latin letters after one in another script. */
 const TITLE_IN_BRACKETS =
   /\([aA]\.?[kK]\.?[aA]\.?\s+([^()]+)\)|^\P{Script=Latin}*[^\P{L}\p{Script=Latin}]\P{Script=Latin}*[([]([^()[\]]*\p{Script=Latin}{2}[^()[\]]*)/u;
-/** As in "H.E.R.O", whose last letter is not an extension. */
-const INITIALS = /(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
 const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
 const ENCODED = /%[0-9a-f]{2}/i;
@@ -69,9 +67,8 @@ const GOOD_CODES = /^[JUEWABK]{2,4}$/;
 const SERIAL = serialPattern('4', '2');
 /** A name that is nothing but a serial or an id, perhaps with the number of a disc or an unread part of it. */
 const ONLY_CODE = new RegExp(
-  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?$`,
+  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?(?:\s?\.[A-Za-z0-9]{1,10})?$`,
 );
-const LETTERS_AT_END = /\.(?=\d*[A-Za-z])[A-Za-z0-9]{1,5}$/;
 /** In front, in brackets, or between spaces. */
 const WITH_SERIAL = new RegExp(
   String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*|\s*[[(]${SERIAL}[\])]|[\s_]+${SERIAL}(?=[\s_]|$)`,
@@ -87,8 +84,7 @@ export function readName(name: string): NameReading {
     withTags: [],
   };
   let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
-  const code = withoutBrackets(text.replace(LETTERS_AT_END, '')).trim();
-  const isCode = ONLY_CODE.test(code);
+  const isCode = ONLY_CODE.test(withoutBrackets(text).trim());
   for (let before = ''; before !== text; ) {
     before = text;
     text = dropEnds(text, found);
@@ -100,7 +96,7 @@ export function readName(name: string): NameReading {
   const isHack = HACK.test(name);
   return {
     ...found,
-    title: isCode ? code : text,
+    title: text,
     titles: isCode ? [] : titlesOf(text, isHack),
     withTags: isCode ? [] : found.withTags.slice(-MOST_WITH_TAGS),
     regions: [...found.regions],
@@ -121,7 +117,7 @@ function dropEnds(text: string, found: PartialReading): string {
   let rest = text.trim();
   const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
   // The caller drops the next end.
-  if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)
+  if (EXTENSIONS.has(extension) && !END_OF_TITLE.test(rest) && rest.length > extension.length + 1)
     return cut(rest, EXTENSION);
   const serial = serialIn(rest);
   if (serial !== undefined) {
@@ -271,8 +267,7 @@ function withoutBrackets(text: string): string {
 export function splitExtension(name: string): { rest: string; extension: string } | undefined {
   const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
   const rest = name.slice(0, name.length - end.length).trim();
-  if (extension === '' || rest === '') return undefined;
-  if (NUMERAL.test(name) || INITIALS.test(name)) return undefined;
+  if (extension === '' || rest === '' || END_OF_TITLE.test(name)) return undefined;
   // In "Mega.Man.Kart" the dots are spaces.
   const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
   if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;

@@ -218,7 +218,7 @@ test.each([
   ['Party Box Vol. 8 - Bowling Night', 'ps2', null, null],
   // The other game is a part of it.
   ['Robo Quest 2', 'ps2', 'near', 42],
-  ['Harbor Golf 2', 'ps2', 'same', 44],
+  ['Harbor Golf 2', 'ps2', 'near', 44],
   // Another game has the same title in front of a subtitle.
   ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
 ])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
