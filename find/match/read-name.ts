@@ -96,7 +96,7 @@ export function readName(name: string): NameReading {
   const isHack = HACK.test(name);
   return {
     ...found,
-    title: text,
+    title: isCode ? (found.serial ?? text) : text,
     titles: isCode ? [] : titlesOf(text, isHack),
     withTags: isCode ? [] : found.withTags.slice(-MOST_WITH_TAGS),
     regions: [...found.regions],

@@ -15,6 +15,8 @@ interface PreparedWords {
   readonly pairs: WordPairs;
   /** The variants in which the initials of a title are words of their own; ascending. */
   readonly spelledOut: Uint32Array;
+  /** The variants that are not the title as it is shown, however it is spelt: others and slugs; ascending. */
+  readonly ofOthers: Uint32Array;
 }
 
 export interface PreparedSearch extends PreparedWords {
@@ -37,27 +39,42 @@ function prepareWords(index: SearchIndex): PreparedWords {
   return {
     spellingIndex: makeSpellingIndex(index.words),
     pairs: makeWordPairs(index.variants),
-    spelledOut: findSpelledOut(index),
+    ...sortFurther(index),
   };
 }
 
-function findSpelledOut({ games, words, variants, rankOfFurther }: SearchIndex): Uint32Array {
+/** What a variant may have besides the title that is shown, and other spellings of its long vowels. */
+const SOUND = /(?<=o)[ou]+|(?<=u)u+/g;
+const NOT_SHOWN = new Set(['and', 'x']);
+
+function sortFurther({
+  games,
+  words,
+  variants,
+  rankOfFurther,
+}: SearchIndex): Pick<PreparedWords, 'spelledOut' | 'ofOthers'> {
   const { words: numbers, start } = variants;
   const lengthOf = (variant: number) => start[variant + 1] - start[variant];
-  const lettersOf = (variant: number) =>
-    Array.from(numbers.subarray(start[variant], start[variant + 1]), (word) =>
-      textAt(words, word),
-    ).join('');
-  const found: number[] = [];
+  const firstLetterOf = (variant: number) => words.text[words.textStart[numbers[start[variant]]]];
+  const soundOf = (variant: number) =>
+    Array.from(numbers.subarray(start[variant], start[variant + 1]), (word) => textAt(words, word))
+      .filter((word) => !NOT_SHOWN.has(word))
+      .join('')
+      .replace(SOUND, '');
+  const spelledOut: number[] = [];
+  const ofOthers: number[] = [];
   for (const [at, rank] of rankOfFurther.entries()) {
     const variant = games + at;
-    if (lengthOf(variant) <= lengthOf(rank)) continue;
     // Strings take long to make.
-    const [first, firstOfRank] = [variant, rank].map((one) => words.textStart[numbers[start[one]]]);
-    if (words.text[first] !== words.text[firstOfRank]) continue;
-    if (lettersOf(variant) === lettersOf(rank)) found.push(variant);
+    if (firstLetterOf(variant) !== firstLetterOf(rank) || soundOf(variant) !== soundOf(rank))
+      ofOthers.push(variant);
+    else if (lengthOf(variant) > lengthOf(rank)) spelledOut.push(variant);
   }
-  const spelledOut = sharedZeros(Uint32Array, found.length);
-  spelledOut.set(found);
-  return spelledOut;
+  return { spelledOut: shared(spelledOut), ofOthers: shared(ofOthers) };
+}
+
+function shared(list: readonly number[]): Uint32Array {
+  const copy = sharedZeros(Uint32Array, list.length);
+  copy.set(list);
+  return copy;
 }

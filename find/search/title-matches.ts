@@ -10,7 +10,13 @@ import { remember } from '../../lib/program/remember.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { isNumeral } from '../text/equal-words.ts';
 import { nearSpellingDistance } from '../text/words.ts';
-import { AlternativeFinder, type FindNear, type Pattern, PatternMaker } from './alternatives.ts';
+import {
+  AlternativeFinder,
+  type FindNear,
+  isSingle,
+  type Pattern,
+  PatternMaker,
+} from './alternatives.ts';
 import { PatternMatcher } from './match-pattern.ts';
 import { type AmongWords, nearSpellings } from './near-spellings.ts';
 import type { SearchIndex, VariantNumber } from './open.ts';
@@ -95,6 +101,8 @@ export class TitleMatcher {
   /** The variants in which initials of a title are words of their own, as a list and as bits. */
   private readonly spelledOut: NumberSet<VariantNumber>;
   private readonly spelledOutBits: Uint32Array;
+  /** The variants that are not the title as it is shown, as bits. */
+  private readonly ofOthers: NumberBits;
   private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
 
@@ -117,8 +125,8 @@ export class TitleMatcher {
     this.alternatives = new AlternativeFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
     this.spelledOut = { list: prepared.spelledOut };
-    // A copy, since each query uses the memory of the one before again.
-    this.spelledOutBits = this.variantSets.toBits(this.spelledOut).bits.slice();
+    this.spelledOutBits = this.bitsOf(prepared.spelledOut);
+    this.ofOthers = { bits: this.bitsOf(prepared.ofOthers), atMost: prepared.ofOthers.length };
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -275,18 +283,23 @@ export class TitleMatcher {
   private *tiersOf(attempts: readonly Attempt[]): Generator<Tier> {
     if (attempts.length === 0) return;
     const all = attempts.map(({ pattern, found }) => ({
+      pattern,
       tiers: this.matcher.tiers(pattern, found),
       byMatched: this.matcher.byMatched(pattern, found),
     }));
     for (;;) {
       const parts: TierPart[] = [];
-      for (const { tiers, byMatched } of all) {
+      for (const { pattern, tiers, byMatched } of all) {
         const { value: tier } = tiers.next();
         if (tier === undefined) return;
         for (const [matched, set] of byMatched) {
           const isOnly = byMatched.length === 1;
           parts.push(
-            ...this.partsOf(isOnly ? tier : this.variantSets.intersect([tier, set]), matched),
+            ...this.partsOf(
+              isOnly ? tier : this.variantSets.intersect([tier, set]),
+              matched,
+              pattern,
+            ),
           );
         }
       }
@@ -297,8 +310,40 @@ export class TitleMatcher {
     }
   }
 
+  private partsOf(
+    found: NumberSet<VariantNumber>,
+    matched: number,
+    pattern: Pattern,
+  ): readonly TierPart[] {
+    const { variantSets } = this;
+    const ofOthers = variantSets.intersect([found, this.ofOthers]);
+    if (isEmpty(ofOthers)) return this.partsOfShown(found, matched);
+    return [
+      ...this.partsOfShown(variantSets.subtract(found, this.ofOthers.bits), matched),
+      ...this.partsOfOthers(ofOthers, pattern),
+    ];
+  }
+
+  /** Of a game that is found by another title, the words that match are those of the title as it is shown. */
+  private partsOfOthers(found: NumberSet<VariantNumber>, pattern: Pattern): TierPart[] {
+    // The number of a game's first variant is its rank.
+    const list = toList(this.ranksOf(found));
+    const matchedOf = new Uint8Array(list.length);
+    const singles = pattern.flatMap((alternatives) => alternatives.filter(isSingle));
+    for (const single of singles) {
+      let at = 0;
+      for (const rank of toList(this.variantSets.intersect([{ list }, single.found]))) {
+        while (list[at] < rank) at++;
+        matchedOf[at]++;
+      }
+    }
+    return Array.from({ length: singles.length + 1 }, (_, matched): TierPart => {
+      return { matched, ranks: { list: list.filter((_, at) => matchedOf[at] === matched) } };
+    }).filter(({ ranks }) => !isEmpty(ranks));
+  }
+
   /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
-  private partsOf(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
+  private partsOfShown(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
     const { games, rankOfFurther } = this.index;
     const apart = this.variantSets.intersect([found, this.spelledOut]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
@@ -311,6 +356,11 @@ export class TitleMatcher {
       return { matched: fewer, ranks: this.ranksOf({ list: Uint32Array.from(variants) }) };
     });
     return [{ matched, ranks: this.ranksOf(others) }, ...parts];
+  }
+
+  /** A copy, since each query uses the memory of the one before again. */
+  private bitsOf(list: Uint32Array): Uint32Array {
+    return this.variantSets.toBits({ list }).bits.slice();
   }
 
   /** How many words a variant has. */

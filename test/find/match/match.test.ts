@@ -60,6 +60,7 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [SNES, '1942'],
   [SNES, 'Grim'],
   [SNES, 'Drum Duel: Drum Night'],
+  [SNES, '.orbit//Eclipse', 'USA'],
 ];
 const RELEASE_YEARS: Readonly<Record<string, number>> = { Grim: 1993 };
 
@@ -300,6 +301,10 @@ test.each([
   // Two titles of a game.
   ['Super Metroid aka Night Owls', 1],
   ['Сова (Super Metroid) (RUS)', 1],
+  // What stands for a slash.
+  ['.orbit__Eclipse', 48],
+  ['.orbit__Eclipse.sfc', 48],
+  ['.orbit--Eclipse (USA).sfc', 48],
   // Nothing but a code.
   ['SLES_501.42.sfc', null],
   ['MTRO-01942.sfc', null],
