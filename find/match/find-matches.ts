@@ -52,7 +52,8 @@ export function findMatches(
   const note = (games: readonly GameNumber[], kind: MatchKind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
   };
-  const result = (game?: GameNumber, kind: MatchKind = 'part'): Match => {
+  let first: GameNumber | undefined;
+  const result = (game = first, kind: MatchKind = 'exact'): Match => {
     const others = [...seen].flatMap(([other, of]) =>
       other === game ? [] : [{ kind: of, game: other }],
     );
@@ -78,8 +79,11 @@ export function findMatches(
     // The games of both titles of "A aka B" count.
     if (seen.size > 0 && !hasTwoTitles(titles[0])) break;
   }
-  const [first] = seen.keys();
-  if (first !== undefined) return result(first, 'exact');
+  [first] = seen.keys();
+  // A game with fronts, but none of the file's region, is likely another one.
+  const isElsewhere = (game: GameNumber) => regions.length > 0 && facts.frontRank(game) === 1;
+  const isHere = (game: GameNumber) => regions.length > 0 && facts.frontRank(game) === 0;
+  if (first !== undefined && !isElsewhere(first)) return result();
   for (const title of new Set([...titles, ...withTags])) {
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
@@ -100,13 +104,11 @@ export function findMatches(
       );
     if (budget.isSpent) return result();
     note(inOrder(same, title, facts), 'same');
-    if (isOneGame(same, facts)) return result(same[0], 'same');
+    const likely = first === undefined ? same : same.filter(isHere);
+    if (isOneGame(likely, facts)) return result(likely[0], 'same');
   }
   if (seen.size === 0 && guess === undefined) {
-    // A game with fronts, but none of the file's region, is likely another one.
-    const near = findNear(catalogue, titles.map(wantedBy)).filter(
-      (game) => regions.length === 0 || facts.frontRank(game) !== 1,
-    );
+    const near = findNear(catalogue, titles.map(wantedBy)).filter((game) => !isElsewhere(game));
     if (budget.isSpent) return result();
     note(near, 'near');
     if (isOneGame(near, facts)) return result(near[0], 'near');

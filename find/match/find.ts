@@ -101,7 +101,7 @@ function findName(
   context: NameContext,
 ): NameMatch {
   const budget = new Budget();
-  const catalogue = makeCatalogue(index, platforms, budget, context.forRegions([]));
+  const catalogue = makeCatalogue({ index, platforms, budget }, context.forRegions([]));
   budget.spend(name.length * COST.letter);
   const best = findBest(name, first, catalogue, context);
   return budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;

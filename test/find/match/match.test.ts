@@ -61,6 +61,9 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [SNES, 'Grim'],
   [SNES, 'Drum Duel: Drum Night'],
   [SNES, '.orbit//Eclipse', 'USA'],
+  // The same title in two spellings, for two regions.
+  [SNES, 'Raven Bros.', 'Japan'],
+  [SNES, 'Raven Brothers', 'USA'],
 ];
 const RELEASE_YEARS: Readonly<Record<string, number>> = { Grim: 1993 };
 
@@ -177,6 +180,12 @@ test('of several exact games, that with a front in the region of the name comes 
   expect(await meaning('Tetris (Japan).sfc')).toEqual(['exact', 11, ['exact 10', 'exact 9']]);
   expect((await meaning('Tetris (Europe).sfc'))[1]).toBe(10);
   expect((await meaning('TETRIS.sfc'))[1]).toBe(10);
+});
+
+test('a game of the region of the name comes before one of other regions that is spelt like it', async () => {
+  expect(await meaning('Raven Bros (USA).sfc')).toEqual(['same', 50, ['exact 49']]);
+  for (const name of ['Raven Bros (Japan).sfc', 'Raven Bros (Korea).sfc', 'Raven Bros.sfc'])
+    expect((await meaning(name)).slice(0, 2), name).toEqual(['exact', 49]);
 });
 
 test('a game of quite another year is only a candidate', async () => {
