@@ -120,7 +120,6 @@ export function findMatches(
         budget.spend(title.length * COST.formLetter);
         return { ...wantedBy(title), ...partsOf(title) };
       }),
-      isHere,
       guess !== undefined,
     );
     if (budget.isSpent) return result();

@@ -17,14 +17,12 @@ const SURE = 0;
 const NUMBER = 1;
 /** The name lacks a subtitle. */
 const HEAD = 2;
-/** The name adds a subtitle to a title. */
-const ADDED = 3;
-const PART = 4;
+const PART = 3;
 /** They have a subtitle that only one game has. */
-const SUBTITLE = 5;
+const SUBTITLE = 4;
 /** They have other subtitles. */
-const OTHER = 6;
-const NOTHING = 7;
+const OTHER = 5;
+const NOTHING = 6;
 
 /** Of the games that a title finds, how many are compared. */
 const MOST_GAMES = 24;
@@ -33,7 +31,6 @@ const SHORTEST_PART = 8;
 
 /**
  * @param titles those that the name may mean
- * @param isHere whether a game has a front in the region of the name
  * @param isGuess whether the name says more than they do
  * @returns all games, the likeliest first; and the first if it is the only one that the name can mean. Once
  * the budget is spent, some may be missing
@@ -41,8 +38,7 @@ const SHORTEST_PART = 8;
 export function findParts(
   catalogue: TitlesOfPlatforms,
   titles: readonly Title[],
-  isHere: (game: GameNumber) => boolean,
-  isGuess: boolean,
+  isGuess = false,
 ): { readonly games: readonly GameNumber[]; readonly sure: GameNumber | undefined } {
   const { budget, looseOf, partsOf } = catalogue;
   const found = new Map<GameNumber, number>();
@@ -71,23 +67,19 @@ export function findParts(
     .filter(([, common]) => common < NOTHING)
     .sort(([game, common], [other, ofOther]) => common - ofOther || game - other);
   const games = ranked.map(([game]) => game);
+  const [[first, common] = [undefined, NOTHING], ...others] = ranked;
   const isKnown = () => isGuess || isAnywhere(catalogue, titles);
+  if (others.length === 0 && (common === NUMBER || (common === HEAD && !isKnown())))
+    return { games, sure: first };
   // Parts of a game, such as its downloads, have its title before their own.
+  const likely = ranked.filter(([, of]) => of < SUBTITLE);
   const isPartOf = (part: GameNumber, whole: GameNumber) =>
     budget.spend(1) &&
     partsOf(part).some(({ heads }) => looseOf(whole).some(({ loose }) => overlap(loose, heads)));
-  const onlyOne = (all: typeof ranked, leastSure: number): GameNumber | undefined => {
-    const [[first, common] = [undefined, NOTHING], ...others] = all;
-    if (others.length === 0 && (common === NUMBER || (common <= leastSure && !isKnown())))
-      return first;
-    const likely = all.filter(([, of]) => of < SUBTITLE);
-    const whole = likely.find(([game]) =>
-      likely.every(([other, of]) => of === SURE && (other === game || isPartOf(other, game))),
-    );
-    return whole?.[0];
-  };
-  const here = ranked.filter(([game]) => isHere(game));
-  return { games, sure: onlyOne(ranked, HEAD) ?? onlyOne(here, ADDED) };
+  const whole = likely.find(([game]) =>
+    likely.every(([other, of]) => of === SURE && (other === game || isPartOf(other, game))),
+  );
+  return { games, sure: whole?.[0] };
 }
 
 /** Whether a game of any platform has one of the titles, so that another game may be meant. */
@@ -116,7 +108,7 @@ function commonOf(
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
   if (overlap(one.loose, other.heads)) return isTelling(one) ? HEAD : PART;
-  if (overlap(one.heads, other.loose)) return ADDED;
+  if (overlap(one.heads, other.loose)) return PART;
   if (overlap(titles, [...other.loose, ...other.tails])) return SUBTITLE;
   return overlap(one.heads, other.heads) ? OTHER : NOTHING;
 }

@@ -64,9 +64,6 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   // The same title in two spellings, for two regions.
   [SNES, 'Raven Bros.', 'Japan'],
   [SNES, 'Raven Brothers', 'USA'],
-  [SNES, 'Drift Saber', 'Japan'],
-  [SNES, 'Drift Saber: Dawn', 'USA'],
-  [PS2, 'Drift Saber: Storm Riders', 'Japan'],
 ];
 const RELEASE_YEARS: Readonly<Record<string, number>> = { Grim: 1993 };
 
@@ -226,11 +223,6 @@ test.each([
   ['Okage', 'ps2', null, null],
   ['Glass Harbor', 'ps2', 'near', 38],
   ['Glass Harbor (Hack)', 'ps2', null, null],
-  // The game of the region, and that of another platform.
-  ['Drift Saber - After Story (Japan)', 'snes', 'near', 51],
-  ['Drift Saber - After Story (Korea)', 'snes', null, null],
-  ['Drift Saber - After Story', 'snes', null, null],
-  ['Drift Saber - Storm Riders (Japan)', 'snes', null, null],
   // A game of another platform has this title.
   ['Super Metroid Saga', 'ps2', null, null],
   ['Party Box Vol. 8 - Bowling Night', 'ps2', null, null],
