@@ -80,10 +80,8 @@ export function findMatches(
     if (seen.size > 0 && !hasTwoTitles(titles[0])) break;
   }
   [first] = seen.keys();
-  // A game with fronts, but none of the file's region, is likely another one.
-  const isElsewhere = (game: GameNumber) => regions.length > 0 && facts.frontRank(game) === 1;
-  const isHere = (game: GameNumber) => regions.length > 0 && facts.frontRank(game) === 0;
-  if (first !== undefined && !isElsewhere(first)) return result();
+  const isHere = (game: GameNumber) => facts.frontRank(game) === 0;
+  if (first !== undefined && (regions.length === 0 || isHere(first))) return result();
   for (const title of new Set([...titles, ...withTags])) {
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
@@ -104,11 +102,18 @@ export function findMatches(
       );
     if (budget.isSpent) return result();
     note(inOrder(same, title, facts), 'same');
-    const likely = first === undefined ? same : same.filter(isHere);
-    if (isOneGame(likely, facts)) return result(likely[0], 'same');
+    if (first !== undefined)
+      // The same title, spelt in another way for the file's region.
+      same = same.filter(
+        (game) => isHere(game) && looseOf(game).some((of) => of.loose[0] === loose[0]),
+      );
+    if (isOneGame(same, facts)) return result(same[0], 'same');
   }
   if (seen.size === 0 && guess === undefined) {
-    const near = findNear(catalogue, titles.map(wantedBy)).filter((game) => !isElsewhere(game));
+    // A game with fronts, but none of the file's region, is likely another one.
+    const near = findNear(catalogue, titles.map(wantedBy)).filter(
+      (game) => regions.length === 0 || facts.frontRank(game) !== 1,
+    );
     if (budget.isSpent) return result();
     note(near, 'near');
     if (isOneGame(near, facts)) return result(near[0], 'near');

@@ -104,6 +104,8 @@ function commonOf(
 ): number {
   const isWhole =
     overlap(one.loose.filter(endsWithNumber), other.heads) ||
+    // A volume is one game of its series, whatever its subtitle.
+    one.heads.some((head) => /vol\d+$/.test(head) && other.heads.includes(head)) ||
     (one.lists[0]?.length > 1 && overlap(one.loose.filter(isLong), other.tails));
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;

@@ -67,7 +67,7 @@ const GOOD_CODES = /^[JUEWABK]{2,4}$/;
 const SERIAL = serialPattern('4', '2');
 /** A name that is nothing but a serial or an id, perhaps with the number of a disc or an unread part of it. */
 const ONLY_CODE = new RegExp(
-  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?(?:\s?\.[A-Za-z0-9]{1,10})?$`,
+  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?(?:\s?\.[A-Za-z0-9]{1,5})?$`,
 );
 /** In front, in brackets, or between spaces. */
 const WITH_SERIAL = new RegExp(

@@ -225,6 +225,7 @@ test.each([
   ['Glass Harbor (Hack)', 'ps2', null, null],
   // A game of another platform has this title.
   ['Super Metroid Saga', 'ps2', null, null],
+  ['Party Box Vol. 7 - The Bowling', 'ps2', 'near', 41],
   ['Party Box Vol. 8 - Bowling Night', 'ps2', null, null],
   // The other game is a part of it.
   ['Robo Quest 2', 'ps2', 'near', 42],
