@@ -65,8 +65,7 @@ export function makeCatalogue(forms: PlatformForms, { titles, slug }: GameTitles
 export type TitlesOfPlatforms = Readonly<ReturnType<typeof makeCatalogue>>;
 
 export function spellingOf(form: string, words: readonly string[]): Spelling {
-  const codes: number[] = [];
-  for (let at = 0; at < form.length; at++) codes.push(form.charCodeAt(at));
+  const codes = Array.from({ length: form.length }, (_, at) => form.charCodeAt(at));
   return { words, numbers: numbersIn(form), codes };
 }
 

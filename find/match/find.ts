@@ -78,7 +78,11 @@ export function makeMatcher(
         const match = ofId(`serial:${reading.serial}`);
         if (match.found !== undefined) return { reading, match };
       }
-      const byTitle = findName(index, name, reading, platforms, context);
+      const budget = new Budget();
+      budget.spend(name.length * COST.letter);
+      const catalogue = makeCatalogue({ index, platforms, budget }, context.forRegions([]));
+      const best = findBest(name, reading, catalogue, context);
+      const byTitle = budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
       if (byTitle.match.found !== undefined || gameIds.entries.length === 0) return byTitle;
       // The short names of arcade games, as MAME and its software lists have them.
       const match = ofId(`mame:${byTitle.reading.title}`);
@@ -93,20 +97,6 @@ interface NameContext extends Pick<MatchedGames, 'forRegions'> {
 }
 
 /** @param first what the name says */
-function findName(
-  index: MatchIndex,
-  name: string,
-  first: NameReading,
-  platforms: readonly number[],
-  context: NameContext,
-): NameMatch {
-  const budget = new Budget();
-  const catalogue = makeCatalogue({ index, platforms, budget }, context.forRegions([]));
-  budget.spend(name.length * COST.letter);
-  const best = findBest(name, first, catalogue, context);
-  return budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
-}
-
 function findBest(
   name: string,
   first: NameReading,

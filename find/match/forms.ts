@@ -205,17 +205,10 @@ function exactText(words: readonly string[]): string {
 
 /** Numbers that stand next to each other stay two numbers. */
 function joinWords(words: readonly string[]): string {
-  let text = '';
-  let endsWithDigit = false;
-  for (const word of words) {
-    text += endsWithDigit && isDigit(word.charCodeAt(0)) ? `.${word}` : word;
-    endsWithDigit = isDigit(word.charCodeAt(word.length - 1));
-  }
-  return text;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+  return words
+    .join(' ')
+    .replace(/(?<=\d) (?=\d)/g, '.')
+    .replaceAll(' ', '');
 }
 
 /** The loose form of some loose words. */

@@ -76,13 +76,7 @@ const WITH_SERIAL = new RegExp(
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
-  const found: PartialReading = {
-    regions: new Set(),
-    disc: null,
-    serial: null,
-    year: null,
-    withTags: [],
-  };
+  const found = nothingRead();
   let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
   const isCode = ONLY_CODE.test(withoutBrackets(text).trim());
   for (let before = ''; before !== text; ) {
@@ -104,13 +98,16 @@ export function readName(name: string): NameReading {
   };
 }
 
-type PartialReading = {
-  regions: Set<string>;
-  disc: string | null;
-  serial: string | null;
-  year: number | null;
-  withTags: string[];
-};
+function nothingRead() {
+  const read: Pick<NameReading, 'disc' | 'serial' | 'year'> = {
+    disc: null,
+    serial: null,
+    year: null,
+  };
+  return { ...read, regions: new Set<string>(), withTags: [] as string[] };
+}
+
+type PartialReading = ReturnType<typeof nothingRead>;
 
 /** Drops an extension, a serial, separators, and known tags at the end. */
 function dropEnds(text: string, found: PartialReading): string {
