@@ -3,7 +3,7 @@
  * threads share.
  */
 import { sharedZeros } from '../../lib/columns/arrays.ts';
-import { textAt } from '../../lib/columns/postings.ts';
+import { findText, textAt } from '../../lib/columns/postings.ts';
 import { makeSpellingIndex, type SpellingIndex } from './near-spellings.ts';
 import type { SearchedGames, SearchIndex } from './open.ts';
 import { makeWordPairs, type WordPairs } from './phrases.ts';
@@ -15,7 +15,7 @@ interface PreparedWords {
   readonly pairs: WordPairs;
   /** The variants in which the initials of a title are words of their own; ascending. */
   readonly spelledOut: Uint32Array;
-  /** The variants that are not the title as it is shown, however it is spelt: others and slugs; ascending. */
+  /** The variants of titles that are not the one which is shown, however it is spelt; ascending. */
   readonly ofOthers: Uint32Array;
 }
 
@@ -43,31 +43,45 @@ function prepareWords(index: SearchIndex): PreparedWords {
   };
 }
 
-/** What a variant may have besides the title that is shown, and other spellings of its long vowels. */
-const SOUND = /(?<=o)[ou]+|(?<=u)u+/g;
-const NOT_SHOWN = new Set(['and', 'x']);
+/** What spellings of long vowels add. */
+const LONG_VOWEL = /(?<=o)[ou]+|(?<=u)u+/g;
 
 function sortFurther({
   games,
   words,
   variants,
   rankOfFurther,
+  slugVariants,
 }: SearchIndex): Pick<PreparedWords, 'spelledOut' | 'ofOthers'> {
   const { words: numbers, start } = variants;
+  const and = findText(words, 'and');
   const lengthOf = (variant: number) => start[variant + 1] - start[variant];
-  const firstLetterOf = (variant: number) => words.text[words.textStart[numbers[start[variant]]]];
-  const soundOf = (variant: number) =>
-    Array.from(numbers.subarray(start[variant], start[variant + 1]), (word) => textAt(words, word))
-      .filter((word) => !NOT_SHOWN.has(word))
-      .join('')
-      .replace(SOUND, '');
+  const soundOf = (word: number) => textAt(words, word).replace(LONG_VOWEL, '');
+  const soundsOf = (variant: number) =>
+    Array.from(numbers.subarray(start[variant], start[variant + 1]), soundOf).join('');
+  /** Whether two variants have the same words, but for "and" and long vowels. */
+  const areAlike = (one: number, other: number) => {
+    let [a, b] = [start[one], start[other]];
+    for (; ; a++, b++) {
+      while (a < start[one + 1] && numbers[a] === and) a++;
+      while (b < start[other + 1] && numbers[b] === and) b++;
+      if (a === start[one + 1] || b === start[other + 1])
+        return a === start[one + 1] && b === start[other + 1];
+      if (numbers[a] !== numbers[b] && soundOf(numbers[a]) !== soundOf(numbers[b])) return false;
+    }
+  };
   const spelledOut: number[] = [];
   const ofOthers: number[] = [];
+  let nextSlug = 0;
   for (const [at, rank] of rankOfFurther.entries()) {
     const variant = games + at;
-    // Strings take long to make.
-    if (firstLetterOf(variant) !== firstLetterOf(rank) || soundOf(variant) !== soundOf(rank))
-      ofOthers.push(variant);
+    if (variant === slugVariants[nextSlug]) {
+      nextSlug++;
+      continue;
+    }
+    // Joined texts take long to make.
+    if (areAlike(variant, rank)) continue;
+    if (soundsOf(variant) !== soundsOf(rank)) ofOthers.push(variant);
     else if (lengthOf(variant) > lengthOf(rank)) spelledOut.push(variant);
   }
   return { spelledOut: shared(spelledOut), ofOthers: shared(ofOthers) };

@@ -3,7 +3,7 @@
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 
-import { setBit } from '../../lib/columns/bits.ts';
+import { bitAt, setBit } from '../../lib/columns/bits.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
 import { textAt } from '../../lib/columns/postings.ts';
 import { remember } from '../../lib/program/remember.ts';
@@ -26,6 +26,7 @@ import type { Step } from './query.ts';
 import {
   cardinality,
   forEach,
+  has,
   isEmpty,
   type NumberBits,
   type NumberList,
@@ -98,11 +99,11 @@ export class TitleMatcher {
   private readonly variantSets: PostingSets<VariantNumber>;
   private readonly alternatives: AlternativeFinder;
   private readonly matcher: PatternMatcher;
-  /** The variants in which initials of a title are words of their own, as a list and as bits. */
-  private readonly spelledOut: NumberSet<VariantNumber>;
-  private readonly spelledOutBits: Uint32Array;
-  /** The variants that are not the title as it is shown, as bits. */
-  private readonly ofOthers: NumberBits;
+  /** The variants in which initials of a title are words of their own, as bits. */
+  private readonly spelledOut: Uint32Array;
+  /** These, and those of titles that are not the one which is shown, as a list and as bits. */
+  private readonly apart: NumberSet<VariantNumber>;
+  private readonly apartBits: Uint32Array;
   private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
 
@@ -124,9 +125,10 @@ export class TitleMatcher {
     const phrases = new Phrases(index.variants, prepared.pairs, this.variantSets);
     this.alternatives = new AlternativeFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
-    this.spelledOut = { list: prepared.spelledOut };
-    this.spelledOutBits = this.bitsOf(prepared.spelledOut);
-    this.ofOthers = { bits: this.bitsOf(prepared.ofOthers), atMost: prepared.ofOthers.length };
+    // Copies, since each query uses the memory of the one before again.
+    this.spelledOut = this.variantSets.toBits({ list: prepared.spelledOut }).bits.slice();
+    this.apart = { list: Uint32Array.from([...prepared.spelledOut, ...prepared.ofOthers]).sort() };
+    this.apartBits = this.variantSets.toBits(this.apart).bits.slice();
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -310,57 +312,27 @@ export class TitleMatcher {
     }
   }
 
-  private partsOf(
-    found: NumberSet<VariantNumber>,
-    matched: number,
-    pattern: Pattern,
-  ): readonly TierPart[] {
-    const { variantSets } = this;
-    const ofOthers = variantSets.intersect([found, this.ofOthers]);
-    if (isEmpty(ofOthers)) return this.partsOfShown(found, matched);
-    return [
-      ...this.partsOfShown(variantSets.subtract(found, this.ofOthers.bits), matched),
-      ...this.partsOfOthers(ofOthers, pattern),
-    ];
-  }
-
-  /** Of a game that is found by another title, the words that match are those of the title as it is shown. */
-  private partsOfOthers(found: NumberSet<VariantNumber>, pattern: Pattern): TierPart[] {
-    // The number of a game's first variant is its rank.
-    const list = toList(this.ranksOf(found));
-    const matchedOf = new Uint8Array(list.length);
-    const singles = pattern.flatMap((alternatives) => alternatives.filter(isSingle));
-    for (const single of singles) {
-      let at = 0;
-      for (const rank of toList(this.variantSets.intersect([{ list }, single.found]))) {
-        while (list[at] < rank) at++;
-        matchedOf[at]++;
-      }
-    }
-    return Array.from({ length: singles.length + 1 }, (_, matched): TierPart => {
-      return { matched, ranks: { list: list.filter((_, at) => matchedOf[at] === matched) } };
-    }).filter(({ ranks }) => !isEmpty(ranks));
-  }
-
-  /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
-  private partsOfShown(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
+  /**
+   * Letters of initials are shown as words of their own, so variants that do not join them are longer. Of a title that
+   * is not shown, only the words count that the one which is shown has.
+   */
+  private partsOf(found: NumberSet<VariantNumber>, matched: number, pattern: Pattern): TierPart[] {
     const { games, rankOfFurther } = this.index;
-    const apart = this.variantSets.intersect([found, this.spelledOut]);
+    const apart = this.variantSets.intersect([found, this.apart]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
-    const others = this.variantSets.subtract(found, this.spelledOutBits);
+    const others = this.variantSets.subtract(found, this.apartBits);
+    const singles = pattern.flatMap((alternatives) => alternatives.filter(isSingle));
     const byMatched = Map.groupBy(toList(apart), (variant) => {
-      const letters = this.lengthOf(variant) - this.lengthOf(rankOfFurther[variant - games]);
-      return matched - letters;
+      // The number of a game's first variant is its rank.
+      const shown = rankOfFurther[variant - games];
+      return bitAt(this.spelledOut, variant) === 1
+        ? matched - this.lengthOf(variant) + this.lengthOf(shown)
+        : singles.filter((single) => has(single.found, shown)).length;
     });
     const parts = Array.from(byMatched, ([fewer, variants]) => {
       return { matched: fewer, ranks: this.ranksOf({ list: Uint32Array.from(variants) }) };
     });
     return [{ matched, ranks: this.ranksOf(others) }, ...parts];
-  }
-
-  /** A copy, since each query uses the memory of the one before again. */
-  private bitsOf(list: Uint32Array): Uint32Array {
-    return this.variantSets.toBits({ list }).bits.slice();
   }
 
   /** How many words a variant has. */

@@ -9,8 +9,9 @@ export interface TitleVariant {
   readonly words: readonly string[];
   /** Those of the title as it is shown. */
   readonly shown: readonly string[];
-  /** Whether they are another title, or the slug, which nobody sees as a title. */
+  /** Whether they are another title. */
   readonly isOther: boolean;
+  /** Whether they are the words of the slug, which nobody sees as a title. */
   readonly isSlug: boolean;
   /** At index i, every way to write the words i and i + 1 together. */
   readonly pairs: readonly ReadonlySet<string>[];
@@ -46,7 +47,7 @@ export function readTitle(
     words.slice(0, Math.max(0, words.length - size + 1)).map((_, i) => {
       return writtenTogether(words.slice(i, i + size), equalInTitle);
     });
-  const isOther = kind !== 'shown' && words.join('') !== shown.join('');
+  const isOther = kind === 'other' && words.join('') !== shown.join('');
   return {
     words,
     shown,
