@@ -56,9 +56,13 @@ function sortFurther({
   const { words: numbers, start } = variants;
   const and = findText(words, 'and');
   const lengthOf = (variant: number) => start[variant + 1] - start[variant];
-  const soundOf = (word: number) => textAt(words, word).replace(LONG_VOWEL, '');
-  const soundsOf = (variant: number) =>
-    Array.from(numbers.subarray(start[variant], start[variant + 1]), soundOf).join('');
+  const soundOf = (text: string) => text.replace(LONG_VOWEL, '');
+  const areEqual = (one: number, other: number) =>
+    one === other || soundOf(textAt(words, one)) === soundOf(textAt(words, other));
+  const lettersOf = (variant: number) =>
+    Array.from(numbers.subarray(start[variant], start[variant + 1]), (word) =>
+      textAt(words, word),
+    ).join('');
   /** Whether two variants have the same words, but for "and" and long vowels. */
   const areAlike = (one: number, other: number) => {
     let [a, b] = [start[one], start[other]];
@@ -67,7 +71,7 @@ function sortFurther({
       while (b < start[other + 1] && numbers[b] === and) b++;
       if (a === start[one + 1] || b === start[other + 1])
         return a === start[one + 1] && b === start[other + 1];
-      if (numbers[a] !== numbers[b] && soundOf(numbers[a]) !== soundOf(numbers[b])) return false;
+      if (!areEqual(numbers[a], numbers[b])) return false;
     }
   };
   const spelledOut: number[] = [];
@@ -81,8 +85,9 @@ function sortFurther({
     }
     // Joined texts take long to make.
     if (areAlike(variant, rank)) continue;
-    if (soundsOf(variant) !== soundsOf(rank)) ofOthers.push(variant);
-    else if (lengthOf(variant) > lengthOf(rank)) spelledOut.push(variant);
+    const [letters, shown] = [variant, rank].map(lettersOf);
+    if (letters === shown && lengthOf(variant) > lengthOf(rank)) spelledOut.push(variant);
+    else if (soundOf(letters) !== soundOf(shown)) ofOthers.push(variant);
   }
   return { spelledOut: shared(spelledOut), ofOthers: shared(ofOthers) };
 }
