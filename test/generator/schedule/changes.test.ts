@@ -339,14 +339,24 @@ describe('runs', () => {
     stop();
   });
 
-  test('of recent changes take turns with whole ones, the last of which is whole', async () => {
+  test('of recent changes are followed by whole ones, which find what has changed since', async () => {
     const { request, runs } = makePace();
     for (let second = 0; second < 25; second++) {
       request(false, true);
       await pass(1);
     }
     await pass(60);
-    expect(runs).toEqual(['recent', 'whole', 'recent', 'whole', 'whole']);
+    expect(runs).toEqual(['recent', 'whole', 'whole', 'whole', 'whole']);
+  });
+
+  test('do not wait for ten seconds after one that followed another', async () => {
+    const { request, runs, times } = makePace(4);
+    request(false, true);
+    await pass(11);
+    request(false, true);
+    await pass(30);
+    expect(runs).toEqual(['recent', 'whole', 'recent', 'whole']);
+    expect(times).toEqual([0, 10, 14, 24]);
   });
 
   test('that are whole give way to an urgent one three times, and then end first', async () => {
