@@ -27,7 +27,7 @@ interface PaceOptions {
 
 /** In the order of their precedence. A whole run is owed after each run that was requested. */
 const URGENCIES = ['none', 'owed', 'run', 'urgent'] as const;
-type Urgency = (typeof URGENCIES)[number];
+export type Urgency = (typeof URGENCIES)[number];
 const higher = (a: Urgency, b: Urgency) => (URGENCIES.indexOf(a) > URGENCIES.indexOf(b) ? a : b);
 
 export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions) {
@@ -84,9 +84,8 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
   }
 
   return {
-    /** @param isUrgent whether the run must not wait @param isRecent whether one of recent changes is enough */
-    request(isUrgent: boolean, isRecent: boolean): void {
-      const urgency = isUrgent ? 'urgent' : 'run';
+    /** @param isRecent whether a run of recent changes is enough */
+    request(urgency: Urgency, isRecent: boolean): void {
       if (isRecent) recent = higher(recent, urgency);
       else requestWhole(urgency);
       if (recent === 'urgent' && yields < MOST_YIELDS) giveWay();
