@@ -1,9 +1,10 @@
 /**
- * Starts a requested run at once if it is urgent. Otherwise waits until `milliseconds` have passed since the last run
- * began. Requests during a run lead to one more run.
+ * Starts a requested run at once if it is urgent. Otherwise waits until `milliseconds` have passed since the last
+ * requested run began. Requests during a run lead to one more run.
  *
  * A run is of the *recent* changes, or *whole*: then it finds what an index on `updated_at` does not show, too. A run
  * that was requested is followed by a whole one, which finds a change that got the same `updated_at` as an earlier one.
+ * That one delays no request, so a change after a quiet time is published at once.
  */
 
 /** An urgent run that has failed more often waits like any other, so that it does not fill the log. */
@@ -24,15 +25,13 @@ interface PaceOptions {
   onFailure(isUrgent: boolean): void;
 }
 
-/**
- * In the order of their precedence. A check follows a whole run that was requested, and is followed by none. A whole
- * run is owed after one of recent changes.
- */
-const URGENCIES = ['none', 'check', 'owed', 'run', 'urgent'] as const;
-type Urgency = (typeof URGENCIES)[number];
+/** In the order of their precedence. A whole run is owed after each run that was requested. */
+const URGENCIES = ['none', 'owed', 'run', 'urgent'] as const;
+export type Urgency = (typeof URGENCIES)[number];
 const higher = (a: Urgency, b: Urgency) => (URGENCIES.indexOf(a) > URGENCIES.indexOf(b) ? a : b);
 
 export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions) {
+  /** When the last requested run began. */
   let startedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -62,14 +61,14 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
     const isDue = whole === 'urgent' || performance.now() >= wholeSince + milliseconds;
     const isLate = whole !== 'none' && isDue;
     const goesFirst = recent === 'urgent' && (!isLate || yields < MOST_YIELDS);
-    const isRecent = goesFirst || (recent !== 'none' && higher(whole, 'check') === 'check');
+    const isRecent = goesFirst || whole === 'none';
     if (isRecent && isLate) yields++;
     const urgency = isRecent ? recent : higher(recent, whole);
     recent = 'none';
     const wanted = whole;
     if (!isRecent) whole = 'none';
     isRunning = true;
-    startedAt = performance.now();
+    if (urgency !== 'owed') startedAt = performance.now();
     const end = await run(isRecent);
     isRunning = false;
     if (end === 'gave way') {
@@ -79,16 +78,14 @@ export function paceRuns({ milliseconds, run, giveWay, onFailure }: PaceOptions)
     else {
       failures = 0;
       if (!isRecent) yields = 0;
-      if (isRecent) requestWhole('owed');
-      else if (urgency === 'run' || urgency === 'urgent') requestWhole('check');
+      if (urgency !== 'owed') requestWhole('owed');
     }
     plan();
   }
 
   return {
-    /** @param isUrgent whether the run must not wait @param isRecent whether one of recent changes is enough */
-    request(isUrgent: boolean, isRecent: boolean): void {
-      const urgency = isUrgent ? 'urgent' : 'run';
+    /** @param isRecent whether a run of recent changes is enough */
+    request(urgency: Urgency, isRecent: boolean): void {
       if (isRecent) recent = higher(recent, urgency);
       else requestWhole(urgency);
       if (recent === 'urgent' && yields < MOST_YIELDS) giveWay();

@@ -12,7 +12,8 @@ import { openDatabase } from '../../lib/database/open.ts';
 import { checkCatalogue, UPDATED_AT } from '../../lib/database/schema.ts';
 import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
-import { RecentPolls } from './recent-polls.ts';
+import type { Urgency } from './pace-runs.ts';
+import { type RecentChange, RecentPolls } from './recent-polls.ts';
 import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
 
 /**
@@ -38,8 +39,8 @@ interface PollOptions {
   readonly seconds: number;
   readonly tasks: Tasks;
   readonly log: Logger;
-  /** @param isUrgent whether the run must not wait @param isRecent whether one of the recent changes is enough */
-  readonly request: (isUrgent: boolean, isRecent: boolean) => void;
+  /** @param isRecent whether a run of recent changes is enough */
+  readonly request: (urgency: Urgency, isRecent: boolean) => void;
   /** Whether a run is under way. */
   readonly isRunning: () => boolean;
   /** A monotonic clock in milliseconds. */
@@ -86,8 +87,8 @@ class ChangePolls {
   private lastMissing: string | undefined;
   private readonly recent: RecentPolls;
   private lastUnindexed = '';
-  /** Whether the indexes have shown a takedown since the state before was read. */
-  private isExplained = false;
+  /** What the indexes have shown since the state was read last. */
+  private shown: RecentChange = 'nothing';
   private before: TableState | undefined;
   /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
   private lastMark: string | undefined;
@@ -121,15 +122,15 @@ class ChangePolls {
       const { before } = this;
       if (state !== undefined && state.all !== before?.all) {
         this.before = state;
-        let isUrgent = true;
+        let urgency: Urgency = 'urgent';
         try {
-          isUrgent = before !== undefined && (await this.isUrgent(database, before, state));
+          urgency = await this.urgencyOf(database, before, state);
         } finally {
           // Also if that cannot be told: nothing else shows this change.
-          this.request(isUrgent || this.isRetryUrgent);
+          this.request(urgency);
         }
       } else if (this.isInDoubt && this.now() >= this.requestedAt + LONGEST_TRUST_MS) {
-        this.request(false);
+        this.request('run');
       }
     } catch (error) {
       await this.close();
@@ -145,8 +146,9 @@ class ChangePolls {
     const started = this.now();
     try {
       const found = await recent.poll(database);
-      this.isExplained ||= found === 'takedown';
-      if (found !== 'nothing') this.options.request(found === 'takedown', true);
+      if (found === 'nothing') return undefined;
+      if (this.shown !== 'takedown') this.shown = found;
+      this.options.request(found === 'takedown' ? 'urgent' : 'run', true);
     } catch (error) {
       await this.close();
       throw error;
@@ -205,19 +207,19 @@ class ChangePolls {
     this.lastUnindexed = names ?? this.lastUnindexed;
   }
 
-  /**
-   * Whether a changed state means a takedown that the indexes have not shown. If they have shown one, a whole run
-   * follows anyway.
-   */
-  private async isUrgent(
+  /** How urgent a whole run is after a changed state: no more than owed if the indexes have shown the change. */
+  private async urgencyOf(
     database: Database,
-    before: TableState,
+    before: TableState | undefined,
     state: TableState,
-  ): Promise<boolean> {
+  ): Promise<Urgency> {
     await this.pollRecent();
-    const { isExplained } = this;
-    this.isExplained = false;
-    return !isExplained && isTakedown(database, before, state);
+    const { shown } = this;
+    this.shown = 'nothing';
+    if (this.isRetryUrgent) return 'urgent';
+    if (before === undefined) return 'run';
+    if (shown !== 'takedown' && (await isTakedown(database, before, state))) return 'urgent';
+    return shown === 'nothing' ? 'run' : 'owed';
   }
 
   /** @returns undefined if nothing has happened to the tables since the last reading */
@@ -240,11 +242,11 @@ class ChangePolls {
     return state;
   }
 
-  private request(isUrgent: boolean): void {
+  private request(urgency: Urgency): void {
     this.isInDoubt = false;
     this.isRetryUrgent = false;
     this.requestedAt = this.now();
-    this.options.request(isUrgent, false);
+    this.options.request(urgency, false);
   }
 }
 

@@ -31,6 +31,9 @@ interface Seen {
 }
 type AllSeen = ReadonlyMap<TimedTable, Seen>;
 
+/** What has changed: nothing, or something, which may hide what is public. */
+export type RecentChange = 'nothing' | 'takedown' | 'other';
+
 export class RecentPolls {
   private readonly snapshotsDir: string;
   /** Undefined if a table has no index that is used. */
@@ -73,13 +76,13 @@ export class RecentPolls {
     return without;
   }
 
-  /** @returns what has changed since the last poll: nothing, or a takedown or not */
-  async poll(database: Database): Promise<'nothing' | 'takedown' | 'other'> {
+  /** @returns what has changed since the last poll */
+  async poll(database: Database): Promise<RecentChange> {
     const { seen } = this;
     if (seen === undefined) return 'nothing';
     const found = await readSeen(database, seen);
     this.seen &&= found;
-    let result: 'nothing' | 'other' = 'nothing';
+    let result: RecentChange = 'nothing';
     const hidden: Value[] = [];
     for (const [table, { rows }] of found)
       for (const [key, row] of rows) {

@@ -100,7 +100,7 @@ export function makeDocs(contract: Contract, facts: GuideFacts & { readonly fram
       docsPage(page, html`${await page.render(shown)}${more}`, links, facts.frame);
     return [page.path, make] as const;
   });
-  return { pages: new Map(pages), texts: makeTexts([...guides, ...documents], facts) };
+  return { pages: new Map(pages), texts: makeTexts([...guides, ...documents], contract, facts) };
 }
 
 /** What stands before the base path. */
@@ -116,6 +116,7 @@ function articleEntry(name: string, about: string, markdown: string) {
 /** The pages as Markdown, and the list of them (https://llmstxt.org). */
 function makeTexts(
   entries: readonly ReturnType<typeof articleEntry>[],
+  { paths }: Contract,
   { api, frame }: GuideFacts & { readonly frame: SiteFrame },
 ) {
   const type = 'text/markdown; charset=utf-8';
@@ -123,6 +124,7 @@ function makeTexts(
   const links = entries.map(
     ({ path, text, about }) => `- [${text}](${origin}${path}.md): ${about}`,
   );
+  const endpoints = Object.entries(paths).map(([path, { get }]) => `- \`${path}\`: ${get.summary}`);
   const list = `# ${frame.site.name || DEFAULT_NAME}
 
 > The platforms, games and approved covers of a catalogue of video games, read-only, as JSON. The address of the API is ${api}. Every request needs a key.
@@ -131,6 +133,10 @@ function makeTexts(
 
 ${links.join('\n')}
 - [OpenAPI document](${origin}/openapi.yaml): every endpoint, parameter and member
+
+## Endpoints
+
+${endpoints.join('\n')}
 `;
   return [
     { path: '/llms.txt', type, contentFor: () => list },
@@ -140,22 +146,23 @@ ${links.join('\n')}
   ];
 }
 
-/** What the specification of the format says of the files that people read. */
+/** What the specification of the format says of the files that people read. Its subsections are for programs that serve. */
 function filesDocument(format: string): string {
   const [, table = ''] = /^(\| name in a generation .*?)\n\n/ms.exec(format) ?? [];
   const section = (name: string) => {
     const [, found = ''] = format.split(`\n## ${name}\n`);
-    return `## ${name}\n${found.split(/^## /m)[0]}`;
+    return `## ${name}\n${found.split(/^###? /m)[0]}`;
   };
   const parts = [
     '# What is in the files',
-    'The files of a snapshot, as `/snapshot` lists them and the archive has them. Those in JSON are for you; the others are indexes of the API.',
+    'The files of a snapshot, as `/snapshot` lists them and the archive has them. You need `manifest.json`, `platforms.json`, and the folders `games`, `covers` and `titles`; the others are for the API.',
     table,
     ...['`manifest.json`', 'Records and packs', 'Platforms'].map(section),
   ];
   // Links to other files of the source lead nowhere here.
   return parts
     .join('\n\n')
+    .replaceAll('generation', 'snapshot')
     .replaceAll(/\]\([./]*openapi\.yaml\)/g, '](/docs/reference)')
     .replaceAll(/\[([^\]]+)\]\((?![/#]|https:)[^)]*\)/g, '$1');
 }

@@ -80,7 +80,7 @@ export function readArticle(text: string, idPrefix: string): Article {
   }
   const headings: readonly Heading[] = tokens.flatMap((token) =>
     token.type === 'heading' && token.depth === 2
-      ? [{ id: idOf(token.text), text: token.text }]
+      ? [{ id: idOf(token.text), text: token.text.replaceAll('`', '') }]
       : [],
   );
   const runs = runsOf(tokens);

@@ -139,6 +139,9 @@ async function render(
   return page === undefined ? notFound(frame) : { status: 200, page };
 }
 
+/** By this mark at the beginning, Excel knows that a file is UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
 /** The records of a body of the API as CSV: their texts and numbers, and the address of the cover of each. */
 function csvOf(text: string): string {
   type Row = Partial<Game & Pick<Cover, 'files'>>;
@@ -150,7 +153,7 @@ function csvOf(text: string): string {
     return { ...(platform && { platform: platform.slug }), ...Object.fromEntries(values), image };
   });
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
-  return lines.map((values) => `${csvLine(values)}\r\n`).join('');
+  return BYTE_ORDER_MARK + lines.map((values) => `${csvLine(values)}\r\n`).join('');
 }
 
 /** For how long a visitor must wait for a page; 0 if the page is admitted. */

@@ -32,8 +32,8 @@ async function makeSite(kind: Kind = 'sqlite') {
 
 /** Polls for changes when a test says so. */
 function startPolling(databaseUrl: string, snapshotsDir = newSnapshots()) {
-  /** Whether each requested run is urgent, and with "recent" those for which recent changes are enough. */
-  const requests: (boolean | 'recent' | 'urgent recent')[] = [];
+  /** The urgencies of the requested runs, and with "recent" those for which recent changes are enough. */
+  const requests: string[] = [];
   const log = makeLog();
   let time = 0;
   let isRunning = false;
@@ -44,8 +44,7 @@ function startPolling(databaseUrl: string, snapshotsDir = newSnapshots()) {
     seconds: HOUR,
     tasks,
     log: pino({}, log),
-    request: (isUrgent, isRecent) =>
-      requests.push(isRecent ? (isUrgent ? 'urgent recent' : 'recent') : isUrgent),
+    request: (urgency, isRecent) => requests.push(isRecent ? `${urgency} recent` : urgency),
     isRunning: () => isRunning,
     now: () => time,
   });
@@ -89,17 +88,17 @@ test('requests a run for each change, which is urgent after a takedown', async (
   const { url, database } = await makeSite();
   const { poll, log, forget } = startPolling(url);
   // The first poll does not know what has been published.
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   expect(log()).toContain('changes in the database are published at once');
   expect(await poll()).toEqual([]);
   await describeGame(database);
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   await reject(database);
-  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual(['urgent']);
   expect(await poll()).toEqual([]);
   for (const isUrgent of [true, false]) {
     forget(isUrgent);
-    expect(await poll()).toEqual([isUrgent]);
+    expect(await poll()).toEqual([isUrgent ? 'urgent' : 'run']);
   }
 });
 
@@ -110,16 +109,18 @@ async function makeIndexedSite() {
   const snapshotsDir = newSnapshots();
   await run(database, snapshotsDir);
   const polls = startPolling(url, snapshotsDir);
-  expect(await polls.poll()).toEqual([false]);
+  expect(await polls.poll()).toEqual(['run']);
   expect(await polls.pollRecent()).toEqual([]);
   return { database, snapshotsDir, ...polls };
 }
 
 test('polls of indexes see a change at once, which is urgent if it hides a public cover', async () => {
-  const { database, pollRecent } = await makeIndexedSite();
+  const { database, poll, pollRecent } = await makeIndexedSite();
   await describeGame(database);
-  expect(await pollRecent()).toEqual(['recent']);
+  expect(await pollRecent()).toEqual(['run recent']);
   expect(await pollRecent()).toEqual([]);
+  // The state of the tables shows it again, which must not delay the next change.
+  expect(await poll()).toEqual(['owed']);
   await reject(database);
   expect(await pollRecent()).toEqual(['urgent recent']);
   const add = (status: string) =>
@@ -127,11 +128,11 @@ test('polls of indexes see a change at once, which is urgent if it hides a publi
       `INSERT INTO covers (id, game_id, status, updated_at) VALUES (9000000, 1001, '${status}', CURRENT_TIMESTAMP)`,
     );
   await add('pending');
-  expect(await pollRecent()).toEqual(['recent']);
+  expect(await pollRecent()).toEqual(['run recent']);
   const setStatus = (status: string) =>
     database.run(`UPDATE covers SET status = '${status}' WHERE id = 9000000`);
   await setStatus('approved');
-  expect(await pollRecent()).toEqual(['recent']);
+  expect(await pollRecent()).toEqual(['run recent']);
   // A run may be publishing it.
   await setStatus('rejected');
   expect(await pollRecent()).toEqual(['urgent recent']);
@@ -140,17 +141,17 @@ test('polls of indexes see a change at once, which is urgent if it hides a publi
 test('a takedown that indexes have shown is not urgent again, but another one is', async () => {
   const { database, poll, setRunning } = await makeIndexedSite();
   await reject(database);
-  expect(await poll()).toEqual(['urgent recent', false]);
+  expect(await poll()).toEqual(['urgent recent', 'owed']);
   await database.run(`DELETE FROM covers WHERE id = ${APPROVED}`);
   setRunning(true);
   expect(await poll()).toEqual([]);
   setRunning(false);
-  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual(['urgent']);
   await database.run(`UPDATE games SET title = '', ${NOW} WHERE id = ${GAME}`);
-  expect(await poll()).toEqual(['recent', true]);
+  expect(await poll()).toEqual(['run recent', 'urgent']);
   // Without a time, as by a program that does not set it.
   await database.run(`UPDATE covers SET status = 'rejected' WHERE id = ${APPROVED}`);
-  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual(['urgent']);
 });
 
 test('indexes are used once they are there, and no longer once they are gone', async () => {
@@ -166,25 +167,25 @@ test('indexes are used once they are there, and no longer once they are gone', a
   pass(301);
   await poll();
   await reject(database);
-  expect(await pollRecent()).toEqual(['recent']);
+  expect(await pollRecent()).toEqual(['run recent']);
   await database.run('DROP INDEX games_updated_at');
   pass(301);
   await poll();
   await reject(database);
   expect(await pollRecent()).toEqual([]);
-  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual(['urgent']);
 });
 
 test('a run that is requested during a poll is not forgotten', async () => {
   const { url } = await makeSite();
   const { poll, forget } = startPolling(url);
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   // At each of the moments at which a poll waits.
   for (let turns = 0; turns < 40; turns++) {
     const polled = poll();
     for (let i = 0; i < turns; i++) await undefined;
     forget(true);
-    expect([...(await polled), ...(await poll())], `after ${turns} turns`).toEqual([true]);
+    expect([...(await polled), ...(await poll())], `after ${turns} turns`).toEqual(['urgent']);
   }
 });
 
@@ -192,13 +193,13 @@ test('requests a run for a commit that changes neither numbers nor latest times,
   const { url, database } = await makeSite();
   await database.run("UPDATE games SET updated_at = '2036-01-01 00:00:00' WHERE id = 1002");
   const { poll, pass } = startPolling(url);
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   await describeGame(database);
   expect(await poll()).toEqual([]);
   pass(59);
   expect(await poll()).toEqual([]);
   pass(1);
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   pass(61);
   expect(await poll()).toEqual([]);
 });
@@ -206,13 +207,13 @@ test('requests a run for a commit that changes neither numbers nor latest times,
 test('while the database cannot be read, requests nothing; then what has changed', async () => {
   const { url, database } = await makeSite();
   const { poll, log } = startPolling(url);
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   await database.run('ALTER TABLE covers RENAME TO elsewhere');
   expect(await poll()).toEqual([]);
   expect(log()).toContain('cannot poll the database for changes: ');
   await database.run('ALTER TABLE elsewhere RENAME TO covers');
   await reject(database);
-  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual(['urgent']);
 });
 
 test.each(KINDS)(
@@ -274,10 +275,10 @@ test('without updated_at, says that it does nothing; once the column is there, p
   for (const table of tables) {
     await database.run(`ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL`);
   }
-  expect(await poll()).toEqual([false]);
+  expect(await poll()).toEqual(['run']);
   expect(state()).toEqual({ last_success: expect.any(String), error: null, idle: null });
   await reject(database);
-  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual(['urgent']);
 
   await drop();
   expect(await poll()).toEqual([]);
@@ -319,10 +320,10 @@ describe('runs', () => {
 
   test('start at once, then at most every ten seconds, and once more after the last change', async () => {
     const { request, times } = makePace();
-    request(false, false);
+    request('run', false);
     for (let second = 0; second < 15; second++) {
       await pass(1);
-      request(false, false);
+      request('run', false);
     }
     await pass(60);
     expect(times).toEqual([0, 10, 20, 30]);
@@ -330,31 +331,41 @@ describe('runs', () => {
 
   test('do not wait if they are urgent, but never overlap', async () => {
     const { request, stop, times } = makePace(4);
-    request(false, false);
+    request('run', false);
     await pass(1);
-    request(true, false);
-    request(false, false);
+    request('urgent', false);
+    request('run', false);
     await pass(4);
     expect(times).toEqual([0, 4]);
     stop();
   });
 
-  test('of recent changes take turns with whole ones, the last of which is whole', async () => {
+  test('of recent changes are followed by whole ones, which find what has changed since', async () => {
     const { request, runs } = makePace();
     for (let second = 0; second < 25; second++) {
-      request(false, true);
+      request('run', true);
       await pass(1);
     }
     await pass(60);
-    expect(runs).toEqual(['recent', 'whole', 'recent', 'whole', 'whole']);
+    expect(runs).toEqual(['recent', 'whole', 'whole', 'whole', 'whole']);
+  });
+
+  test('do not wait for ten seconds after one that followed another', async () => {
+    const { request, runs, times } = makePace(4);
+    request('run', true);
+    await pass(11);
+    request('run', true);
+    await pass(30);
+    expect(runs).toEqual(['recent', 'whole', 'recent', 'whole']);
+    expect(times).toEqual([0, 10, 14, 24]);
   });
 
   test('that are whole give way to an urgent one three times, and then end first', async () => {
     const { request, runs } = makePace(30);
-    request(false, false);
+    request('run', false);
     for (let time = 1; time <= 4; time++) {
       await pass(1);
-      request(true, true);
+      request('urgent', true);
       await pass(12);
     }
     const gaveWay = ['whole gave way', 'recent'];
@@ -368,7 +379,7 @@ describe('runs', () => {
   test('that are whole begin after ten seconds of urgent ones, or after three more', async () => {
     const { request, runs } = makePace();
     for (let time = 0; time < 10; time++) {
-      request(true, true);
+      request('urgent', true);
       await pass(4);
     }
     const recent = (count: number) => Array(count).fill('recent');
@@ -377,7 +388,7 @@ describe('runs', () => {
 
   test('that fail are reported, and are not followed by another one', async () => {
     const { request, times, failures } = makePace(1, 'not read');
-    request(false, false);
+    request('run', false);
     await pass(60);
     expect([times, failures]).toEqual([[0], [false]]);
   });
@@ -385,7 +396,7 @@ describe('runs', () => {
   test('that are urgent and fail stay urgent, unless they fail again and again', async () => {
     const { request, failures } = makePace(1, 'not read');
     for (let i = 0; i < 12; i++) {
-      request(true, false);
+      request('urgent', false);
       await pass(1);
     }
     expect(failures).toEqual([...Array(9).fill(true), false, false, false]);

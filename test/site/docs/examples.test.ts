@@ -288,6 +288,7 @@ test('every guide is Markdown at its address with ".md", and llms.txt lists them
     `curl "$COVERS_API/games/${sample.examples.platform}/${sample.examples.game}" \\\n`,
   );
   expect(list).toMatch(/^# .+\n\n> .+\n/);
+  expect(list).toContain('- `/games/{platformSlug}/{gameSlug}`: ');
 });
 
 test('without an earlier snapshot, the pages say why the list of changes is empty', async () => {

@@ -83,10 +83,10 @@ describe('a page', () => {
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
     const lines = csv.text.trimEnd().split('\r\n');
     expect(lines).toHaveLength(data.length + 1);
-    expect(lines[0]).toMatch(/^"platform","id","slug","title",.*"image"$/);
+    expect(lines[0]).toMatch(/^\uFEFF"platform","id","slug","title",.*"image"$/);
     expect(lines[1]).toContain(`"snes","${data[0].id}","${data[0].slug}"`);
     const covers = (await get('/explore/snes/chrono-trigger?format=csv')).text;
-    expect(covers).toMatch(/^"id","region","type","approved_at","image"\r\n"\d+","\w+","\w+",/);
+    expect(covers).toMatch(/^\uFEFF"id","region","type","approved_at","image"\r\n"\d+","\w+","\w+",/);
   });
 
   test('has every game of the call, in its order, with a link to its page', async () => {
