@@ -205,10 +205,10 @@ function exactText(words: readonly string[]): string {
 
 /** Numbers that stand next to each other stay two numbers. */
 function joinWords(words: readonly string[]): string {
-  return words
-    .join(' ')
-    .replace(/(?<=\d) (?=\d)/g, '.')
-    .replaceAll(' ', '');
+  return words.reduce(
+    (text, word) => (/\d$/.test(text) && /^\d/.test(word) ? `${text}.${word}` : text + word),
+    '',
+  );
 }
 
 /** The loose form of some loose words. */
