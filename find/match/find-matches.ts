@@ -109,6 +109,7 @@ export function findMatches(
       );
     if (isOneGame(same, facts)) return result(same[0], 'same');
   }
+  if (first !== undefined) return result();
   if (seen.size === 0 && guess === undefined) {
     // A game with fronts, but none of the file's region, is likely another one.
     const near = findNear(catalogue, titles.map(wantedBy)).filter(
