@@ -52,7 +52,7 @@ export function makeReference(
       .map(([name, schema]) => objectPart(name, schema)),
   });
   const lead = html`
-    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. The code reads it from <code>COVERS_API</code>, and your key from <code>COVERS_KEY</code>: <a href="/docs/first-call#get-a-key">set both</a>. Programs can read the <a href="/openapi.json">OpenAPI document</a>, also <a href="/openapi.yaml">as YAML</a>; Postman, Bruno, Insomnia and Hoppscotch a <a href="/collection.json">collection</a>.</p>
+    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. The code reads it from <code>COVERS_API</code>, and your key from <code>COVERS_KEY</code>: <a href="/docs/first-call#get-a-key">set both</a>. Programs can read the <a href="/openapi.json">OpenAPI document</a>, also <a href="/openapi.yaml">as YAML</a>; import the <a href="/collection.json">collection</a> into Postman, Bruno, Insomnia or Hoppscotch, and set its variable <code>key</code>.</p>
     <form class="needs-script" role="search" id="filter">
       <label for="words">Filter by endpoint, parameter or member</label>
       <input id="words" type="search" autocomplete="off" spellcheck="false">

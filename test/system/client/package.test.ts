@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
-import { request } from 'undici';
+import { Pool } from 'undici';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createClient, type Game } from '#client/index.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
@@ -298,6 +298,10 @@ test('the server of the README adds the key, and hands on what the client reads'
     const headers = { 'If-None-Match': response.headers.get('etag') ?? '' };
     expect((await fetch(`${url}/api/v1/search?q=crono+triger`, { headers })).status).toBe(304);
     expect((await fetch(`${url}/account`)).status).toBe(404);
+    const pool = new Pool(url);
+    const outside = await pool.request({ method: 'GET', path: '/api/v1/../../docs' });
+    expect(outside.statusCode).toBe(404);
+    await pool.destroy();
   } finally {
     child.kill();
   }
