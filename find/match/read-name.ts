@@ -28,7 +28,7 @@ export interface NameReading {
 }
 
 const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
-/** The number of a sequel, and initials as in "H.E.R.O". More digits are an extension: `.81`, and the `.001` of a part. */
+/** The number of a sequel, and initials as in "H.E.R.O". More digits are an extension: `.81`, `.001` of a part. */
 const END_OF_TITLE = /\.(?:[1-9]|[IVX]+)$|(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/iu;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
@@ -36,7 +36,7 @@ const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 const BETWEEN_TITLES = /\s*~\s*|\s+a\.?k\.?a\.?\s+/i;
 /** Another title in brackets: after "aka", or in Latin letters after one in another script. */
 const TITLE_IN_BRACKETS =
-  /\([aA]\.?[kK]\.?[aA]\.?\s+([^()]+)\)|^\P{Script=Latin}*[^\P{L}\p{Script=Latin}]\P{Script=Latin}*[([]([^()[\]]*\p{Script=Latin}{2}[^()[\]]*)/u;
+  /\([aA]\.?[kK]\.?[aA]\.?\s+([^()]+)\)|^(?=[^\p{Script=Latin}([]*?[^\P{L}\p{Script=Latin}])[^\p{Script=Latin}([]*[([]([^()[\]]*\p{Script=Latin}{2}[^()[\]]*)/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
 const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
 const ENCODED = /%[0-9a-f]{2}/i;
@@ -65,7 +65,7 @@ const SCENE_MARK = /^(?:multi?\d*|v\d[0-9a-z.]*|(?:dis[ck]|cd|dvd)\d{1,2})$/i;
 const GOOD_CODES = /^[JUEWABK]{2,4}$/;
 /** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
 const SERIAL = serialPattern('4', '2');
-/** A name that is nothing but a serial or an id, perhaps with the number of a disc or an unread part of it. */
+/** A name that is nothing but a serial or an id, perhaps with the number of a disc and an extension. */
 const ONLY_CODE = new RegExp(
   String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?(?:\s?\.[A-Za-z0-9]{1,5})?$`,
 );
