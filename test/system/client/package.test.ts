@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
-import { Pool } from 'undici';
+import { Pool, request } from 'undici';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createClient, type Game } from '#client/index.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
