@@ -101,9 +101,9 @@ export function findMatches(
         ),
       );
     if (budget.isSpent) return result();
-    note(inOrder(same, title, facts), 'same');
-    if (first !== undefined)
-      // The same title, spelt in another way for the file's region.
+    if (first === undefined) note(inOrder(same, title, facts), 'same');
+    // The same title, spelt in another way for the file's region.
+    else
       same = same.filter(
         (game) => isHere(game) && looseOf(game).some((of) => of.loose[0] === loose[0]),
       );
