@@ -49,7 +49,9 @@ export interface CheckContext {
 /** Addresses in records, as clients get them; undefined if no record has one. */
 export interface SampledAddresses {
   /** The page of a platform on the site. */
-  readonly page: string | undefined;
+  readonly platform: string | undefined;
+  /** The page of a game on the site. */
+  readonly game: string | undefined;
   readonly image: string | undefined;
 }
 

@@ -103,6 +103,10 @@ function matchRow(row: Row, platform: string | undefined, origin: string | undef
     candidates: others.map(({ platform, slug }) => `${platform.slug}/${slug}`),
   };
   const line = csvLine(COLUMNS.map((name) => result[name]));
+  /** What tells games with one title apart. */
+  const slugOf = ({ title, slug }: Game) =>
+    [...(game ? [game] : []), ...others].filter((each) => each.title === title).length > 1 &&
+    html` <span class="faint">${slug}</span>`;
   const choose = (other: Game) => {
     if (match === 'chosen') return undefined;
     const chosen: Row = { ...row, match: 'chosen', game: other };
@@ -114,7 +118,7 @@ function matchRow(row: Row, platform: string | undefined, origin: string | undef
   <th scope="row">${name}</th>
   <td>${game !== null && gameLink(game)} <span class="state ${kind}">${label}</span>
     ${game === null && html`<a href="${search}" rel="nofollow">Search for it</a>`}
-    ${others.length > 0 && html`<ul class="faint" aria-label="Candidates">${others.map((other) => html`<li>${gameLink(other)}${choose(other)}</li>`)}</ul>`}</td>
+    ${others.length > 0 && html`<ul class="faint" aria-label="Candidates">${others.map((other) => html`<li>${gameLink(other)}${slugOf(other)}${choose(other)}</li>`)}</ul>`}</td>
 </tr>`;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Whether the addresses in records lead to the site and to its images. One page of a platform and one image are
- * asked for, within seconds, and only the heads of the answers are read, which Node bounds. What is wrong is a
+ * Whether the addresses in records lead to the site and to its images. The page of a platform,
+ * that of a game, and an image are asked for, within seconds, and only the heads of the answers are read, which Node
+ * bounds. What is wrong is a
  * warning: this machine may not be able to reach what everybody else can.
  */
 import { messageOf } from '../../../lib/program/failure.ts';
@@ -13,11 +14,12 @@ import {
 } from '../check.ts';
 import { PLACEHOLDER } from './configuration.ts';
 
-/** Two take less than the limit of a check. */
-const LIMIT_MS = 4_000;
+/** Three take less than the limit of a check. */
+const LIMIT_MS = 3_000;
 const MOST_REDIRECTS = 5;
-/** The variables that make the address of a page. */
-const OF_PAGES = 'SITE_URL, SITE_LANGUAGE or PLATFORM_URL';
+/** The variables that make the addresses of pages. */
+const OF_PLATFORMS = 'SITE_URL, SITE_LANGUAGE or PLATFORM_URL';
+const OF_GAMES = 'SITE_URL, SITE_LANGUAGE or GAME_URL';
 /** The pages of clients may be anywhere. */
 const ORIGIN = 'https://client.example';
 
@@ -29,12 +31,13 @@ export const addresses: Check = {
     const isSet = (name: 'SITE_URL' | 'FILES_URL') =>
       (context.variables[name]?.trim() ?? '') !== '' &&
       !PLACEHOLDER.test(requireValue(context, name));
-    const { page, image } = context.addresses ?? {};
+    const { platform, game, image } = context.addresses ?? {};
     const sampled = {
-      page: isSet('SITE_URL') ? page : undefined,
+      platform: isSet('SITE_URL') ? platform : undefined,
+      game: isSet('SITE_URL') ? game : undefined,
       image: isSet('FILES_URL') ? image : undefined,
     };
-    if (sampled.page === undefined && sampled.image === undefined) {
+    if (Object.values(sampled).every((address) => address === undefined)) {
       const fix = 'Set SITE_URL and FILES_URL, and correct what the other checks report.';
       throw new SkippedError('The sample has no address of a page or an image on your site.', fix);
     }
@@ -44,12 +47,13 @@ export const addresses: Check = {
 
 /** @param limitMs how long the answers for one address may take */
 export async function tryAddresses(
-  { page, image }: SampledAddresses,
+  { platform, game, image }: SampledAddresses,
   findings: Findings,
   limitMs = LIMIT_MS,
 ): Promise<void> {
   for (const [address, examine, variables] of [
-    [page, examinePage, OF_PAGES],
+    [platform, examinePage('a platform', OF_PLATFORMS), OF_PLATFORMS],
+    [game, examinePage('a game', OF_GAMES), OF_GAMES],
     [image, examineImage, 'FILES_URL'],
   ] as const) {
     if (address === undefined) continue;
@@ -92,20 +96,23 @@ async function answersOf(address: string, signal: AbortSignal): Promise<Response
   throw new Error(`there are more than ${MOST_REDIRECTS} redirects`);
 }
 
-function examinePage(answers: readonly ResponseHead[], { ok, warn }: Findings): void {
-  const [{ url: address }, { url, status }] = [answers[0], answers.at(-1) as ResponseHead];
-  const { origin } = new URL(url);
-  if (status === 404 || status === 410 || status >= 500) {
-    warn(
-      `The page of a platform, ${url}, answers with ${status}.`,
-      `Correct ${OF_PAGES}: all records link to such pages.`,
-    );
-  } else if (origin !== new URL(address).origin) {
-    warn(
-      `The page of a platform, ${address}, leads to another site: ${url}.`,
-      `If that is yours, set SITE_URL to its address, which begins with ${origin}. If not, correct ${OF_PAGES}.`,
-    );
-  } else ok(`The page of a platform answers: ${address}`);
+/** @param variables make the address */
+function examinePage(what: string, variables: string) {
+  return (answers: readonly ResponseHead[], { ok, warn }: Findings): void => {
+    const [{ url: address }, { url, status }] = [answers[0], answers.at(-1) as ResponseHead];
+    const { origin } = new URL(url);
+    if (status === 404 || status === 410 || status >= 500) {
+      warn(
+        `The page of ${what}, ${url}, answers with ${status}.`,
+        `Correct ${variables}: all records link to such pages.`,
+      );
+    } else if (origin !== new URL(address).origin) {
+      warn(
+        `The page of ${what}, ${address}, leads to another site: ${url}.`,
+        `If that is yours, set SITE_URL to its address, which begins with ${origin}. If not, correct ${variables}.`,
+      );
+    } else ok(`The page of ${what} answers: ${address}`);
+  };
 }
 
 function examineImage(answers: readonly ResponseHead[], { ok, warn }: Findings): void {

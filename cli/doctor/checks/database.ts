@@ -106,11 +106,16 @@ export const sample: Check = {
         warn(`Of the sample, rows would be left out: ${line}.`, 'Correct the rows or the view.');
       }
       for (const warning of report.warnings) {
-        warn(`${warningText(warning)}.`, 'See operations/publishing.md.');
+        warn(
+          `${warningText(warning)}.`,
+          'See "Recipes for views" in operations/database.md, and operations/publishing.md.',
+        );
       }
       const body = await readStoredBody(folder, id, `/search?include=cover&per_page=${MOST_GAMES}`);
       // Ids beyond 2^53 keep their digits.
-      const { data } = parseExactly(body) as { data: readonly { cover: unknown }[] };
+      const { data } = parseExactly(body) as {
+        data: readonly { cover: unknown; url: string }[];
+      };
       if (data.length === 0) {
         const text = `The API would serve none of the first ${MOST_GAMES} games.`;
         error(text, 'Correct the rows or the view, as the warnings above say.');
@@ -121,20 +126,26 @@ export const sample: Check = {
       );
       const shown = [...covered, ...others].slice(0, GAMES);
       ok('The API would send these records. Compare them with your site:', shown);
-      context.addresses = await readAddresses(folder, id);
+      context.addresses = await readAddresses(folder, id, shown[0]?.url);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
 
-async function readAddresses(folder: string, id: string): Promise<SampledAddresses> {
+/** @param game the address of the page of a game */
+async function readAddresses(
+  folder: string,
+  id: string,
+  game: string | undefined,
+): Promise<SampledAddresses> {
   const read = async (target: string) =>
     JSON.parse(String(await readStoredBody(folder, id, target)));
   const platforms: { game_count: number; url: string }[] = (await read('/platforms')).data;
   const covers: { files: { url: string }[] }[] = (await read('/covers/recent')).data;
   return {
-    page: platforms.find(({ game_count }) => game_count > 0)?.url,
+    platform: platforms.find(({ game_count }) => game_count > 0)?.url,
+    game,
     image: covers.flatMap(({ files }) => files)[0]?.url,
   };
 }

@@ -52,7 +52,7 @@ const other = `http://127.0.0.1:${await listenOn(serve())}`;
 async function found(sampled: Partial<SampledAddresses>, limitMs?: number) {
   const findings: [Finding['level'], string][] = [];
   await tryAddresses(
-    { page: undefined, image: undefined, ...sampled },
+    { platform: undefined, game: undefined, image: undefined, ...sampled },
     {
       ok: (text) => findings.push(['ok', text]),
       warn: (text) => findings.push(['warning', text]),
@@ -72,7 +72,10 @@ test.each<[string, Finding['level'], string]>([
   ['/elsewhere', 'warning', `leads to another site: ${other}/page`],
   ['/round', 'warning', 'more than 5 redirects'],
 ])('a page that answers like %s is %s', async (target, level, text) => {
-  expect(await found({ page: here + target })).toEqual([[level, expect.stringContaining(text)]]);
+  expect(await found({ platform: here + target, game: here + target })).toEqual([
+    [level, expect.stringContaining(text)],
+    [level, expect.stringContaining(text)],
+  ]);
 });
 
 test.each<[string, Finding['level'], string]>([
@@ -89,7 +92,7 @@ test.each<[string, Finding['level'], string]>([
 });
 
 test('what does not answer is a warning, soon', async () => {
-  expect(await found({ page: `${never}/page` })).toEqual([
+  expect(await found({ platform: `${never}/page` })).toEqual([
     ['warning', expect.stringMatching(/\/page does not answer: .*REFUSED/)],
   ]);
   expect(await found({ image: `${here}/silent` }, 50)).toEqual([
@@ -111,6 +114,7 @@ test('the addresses are those of records, and examples are not asked for', async
   }
   expect(await examine(both, variables)).toMatchObject([
     { level: 'warning', text: expect.stringMatching(/\/en\/platform\/.*answers with 404/) },
+    { level: 'warning', text: expect.stringMatching(/ a game, .*\/game\/.*answers with 404/) },
   ]);
   expect(await examine(addresses, variables)).toMatchObject([{ level: 'skipped' }]);
 });

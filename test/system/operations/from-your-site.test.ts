@@ -213,23 +213,24 @@ test('with the lines for nginx, browsers read without a key, and each visitor ha
   const statuses: number[] = [];
   for (let i = 0; i < 22; i++) statuses.push((await send(url)).status);
   expect([...new Set(statuses)]).toEqual([200, 429]);
+  expect((await send(`http://127.0.0.1:${port}/covers/snapshot/archive`)).status).toBe(404);
 });
 
-test('the recipes for views correct repeated slugs, missing titles and HTML entities', async () => {
+test('the recipes for views correct slugs, missing titles, HTML entities and white space', async () => {
   const url = await makeDatabase('mysql');
   const database = await openDatabase(url);
   const text = readFileSync(path.join(ROOT, 'operations/database.md'), 'utf8');
   const recipes = blocksOf(text, 'sql').map((sql) =>
     sql.replaceAll('site.games', 'site_games').replaceAll('catalogue_api.games', 'games'),
   );
-  expect(recipes).toHaveLength(3);
+  expect(recipes).toHaveLength(5);
   await database.run(
     `CREATE TABLE site_games (id INT, platform_id INT, slug VARCHAR(50), title VARCHAR(50), release_year INT,
       description TEXT, genres TEXT, developer TEXT, publisher TEXT)`,
   );
   await database.run(
     `INSERT INTO site_games (id, platform_id, slug, title) VALUES (1, 1, 'a-b', NULL), (2, 1, 'a-b', ' '),
-      (3, 2, 'a-b', 'Q &amp;lt; &#39;R&#39; &quot;S&quot;')`,
+      (3, 2, 'a-b', 'Q &amp;lt; &#39;R&#39; &quot;S&quot;'), (4, 3, 'é', CONCAT('A  ', CHAR(7), 'B '))`,
   );
   const found: unknown[] = [];
   for (const recipe of recipes) {
@@ -243,16 +244,31 @@ test('the recipes for views correct repeated slugs, missing titles and HTML enti
       ['a-b', null],
       ['a-b-2', ' '],
       ['a-b', entities],
+      ['é', 'A  \x07B '],
+    ],
+    [
+      ['a-b', null],
+      ['a-b', ' '],
+      ['a-b', entities],
+      ['game-4', 'A  \x07B '],
     ],
     [
       ['a-b', 'a b'],
       ['a-b', 'a b'],
       ['a-b', entities],
+      ['é', 'A  \x07B'],
     ],
     [
       ['a-b', null],
       ['a-b', ' '],
       ['a-b', `Q &lt; 'R' "S"`],
+      ['é', 'A  \x07B '],
+    ],
+    [
+      ['a-b', null],
+      ['a-b', ''],
+      ['a-b', entities],
+      ['é', 'A B'],
     ],
   ]);
 });
