@@ -7,7 +7,7 @@
 import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { remember } from '../../lib/program/remember.ts';
 import { type Budget, COST } from './budget.ts';
-import { type LooseForms, looseForm, looseFormsOf, partsOf, type TitleParts } from './forms.ts';
+import { looseForm, looseFormsOf, partsOf } from './forms.ts';
 import { type FORM_LISTS, type FormList, findKeys, looseKey, type MatchIndex } from './open.ts';
 
 /** By what a game is known. */
@@ -15,25 +15,6 @@ export interface GameTitles {
   /** Its title, then the alternative ones. */
   titles(game: GameNumber): readonly string[];
   slug(game: GameNumber): string;
-}
-
-export interface TitlesOfPlatforms {
-  readonly index: MatchIndex;
-  /** The numbers of the platforms. */
-  readonly platforms: readonly number[];
-  readonly budget: Budget;
-  /** The title of a game, then its alternative titles. */
-  titlesOf(game: GameNumber): readonly string[];
-  /** The loose forms of each. */
-  looseOf(game: GameNumber): readonly LooseForms[];
-  /** The parts of each. */
-  partsOf(game: GameNumber): readonly TitleParts[];
-  /** How each may be spelt. */
-  spellingsOf(game: GameNumber): readonly Spelling[];
-  /** The loose forms of a title of the name. */
-  wantedBy(title: string): LooseForms;
-  /** The games that may have one of them. */
-  gamesLike(title: string): readonly GameNumber[];
 }
 
 /** A loose form, ready to be compared letter by letter. */
@@ -45,39 +26,46 @@ export interface Spelling {
   readonly codes: readonly number[];
 }
 
-export function makeCatalogue(
-  index: MatchIndex,
-  platforms: readonly number[],
-  budget: Budget,
-  { titles, slug }: GameTitles,
-): TitlesOfPlatforms {
+/** The forms of the titles of some platforms. */
+interface PlatformForms {
+  readonly index: MatchIndex;
+  /** Their numbers. */
+  readonly platforms: readonly number[];
+  readonly budget: Budget;
+}
+
+export function makeCatalogue(forms: PlatformForms, { titles, slug }: GameTitles) {
   const looseOf = remember((game: GameNumber) =>
     titles(game).map((title, at) => looseFormsOf(title, at === 0 ? () => slug(game) : undefined)),
   );
-  const catalogue: TitlesOfPlatforms = {
-    index,
-    platforms,
-    budget,
+  const wantedBy = remember((title: string) => {
+    const wanted = looseFormsOf(title);
+    const letters = wanted.loose.reduce((sum, { length }) => sum + length, 0);
+    forms.budget.spend(1 + letters * COST.formLetter);
+    return wanted;
+  });
+  return {
+    ...forms,
     titlesOf: titles,
+    /** The loose forms of each title of a game. */
     looseOf,
-    partsOf: remember((game) => titles(game).map((title) => partsOf(title))),
-    spellingsOf: remember((game) =>
+    /** The parts of each. */
+    partsOf: remember((game: GameNumber) => titles(game).map((title) => partsOf(title))),
+    /** How each may be spelt. */
+    spellingsOf: remember((game: GameNumber) =>
       looseOf(game).flatMap(({ lists }) => lists.map((list) => spellingOf(looseForm(list), list))),
     ),
-    wantedBy: remember((title) => {
-      const forms = looseFormsOf(title);
-      const letters = forms.loose.reduce((sum, { length }) => sum + length, 0);
-      budget.spend(1 + letters * COST.formLetter);
-      return forms;
-    }),
-    gamesLike: remember((title) => withLoose(catalogue, catalogue.wantedBy(title).loose)),
+    /** The loose forms of a title of the name. */
+    wantedBy,
+    /** The games that may have one of them. */
+    gamesLike: remember((title: string) => withLoose(forms, wantedBy(title).loose)),
   };
-  return catalogue;
 }
 
+export type TitlesOfPlatforms = Readonly<ReturnType<typeof makeCatalogue>>;
+
 export function spellingOf(form: string, words: readonly string[]): Spelling {
-  const codes: number[] = [];
-  for (let at = 0; at < form.length; at++) codes.push(form.charCodeAt(at));
+  const codes = Array.from({ length: form.length }, (_, at) => form.charCodeAt(at));
   return { words, numbers: numbersIn(form), codes };
 }
 
@@ -86,16 +74,13 @@ export function numbersIn(text: string): string {
 }
 
 /** The games that may have one of some loose forms, each once. */
-export function withLoose(
-  catalogue: Pick<TitlesOfPlatforms, 'index' | 'platforms' | 'budget'>,
-  forms: readonly string[],
-): GameNumber[] {
+export function withLoose(catalogue: PlatformForms, forms: readonly string[]): GameNumber[] {
   return withKeys(catalogue, 'loose', forms.map(looseKey));
 }
 
 /** The games with an entry for one of the keys, each once. */
 export function withKeys(
-  { index, platforms, budget }: Pick<TitlesOfPlatforms, 'index' | 'platforms' | 'budget'>,
+  { index, platforms, budget }: PlatformForms,
   name: (typeof FORM_LISTS)[number],
   keys: readonly number[],
 ): GameNumber[] {

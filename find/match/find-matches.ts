@@ -39,8 +39,6 @@ export interface GameFacts extends GameTitles {
 }
 
 export const MOST_CANDIDATES = 3;
-/** The loose form of numbers alone. Without a title before it, it is not a year: 42 is not 1942. */
-const ONLY_NUMBERS = /^[\d.]+$/;
 
 /** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
 export function findMatches(
@@ -54,7 +52,8 @@ export function findMatches(
   const note = (games: readonly GameNumber[], kind: MatchKind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
   };
-  const result = (game?: GameNumber, kind: MatchKind = 'part'): Match => {
+  let first: GameNumber | undefined;
+  const result = (game = first, kind: MatchKind = 'exact'): Match => {
     const others = [...seen].flatMap(([other, of]) =>
       other === game ? [] : [{ kind: of, game: other }],
     );
@@ -80,14 +79,14 @@ export function findMatches(
     // The games of both titles of "A aka B" count.
     if (seen.size > 0 && !hasTwoTitles(titles[0])) break;
   }
-  const [first] = seen.keys();
-  if (first !== undefined) return result(first, 'exact');
+  [first] = seen.keys();
+  const isHere = (game: GameNumber) => facts.frontRank(game) === 0;
+  if (first !== undefined && (regions.length === 0 || isHere(first))) return result();
   for (const title of new Set([...titles, ...withTags])) {
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
     const loose = wantedBy(title).loose.slice(0, most);
     const lists = wantedBy(title).lists.slice(0, most);
-    if (ONLY_NUMBERS.test(loose[0] ?? '')) continue;
     const compared = (game: GameNumber) => {
       const forms = budget.isSpent ? [] : looseOf(game);
       return budget.spend(forms.length) ? forms : [];
@@ -102,9 +101,15 @@ export function findMatches(
         ),
       );
     if (budget.isSpent) return result();
-    note(inOrder(same, title, facts), 'same');
+    if (first === undefined) note(inOrder(same, title, facts), 'same');
+    // The same title, spelt in another way for the file's region.
+    else
+      same = same.filter(
+        (game) => isHere(game) && looseOf(game).some((of) => of.loose[0] === loose[0]),
+      );
     if (isOneGame(same, facts)) return result(same[0], 'same');
   }
+  if (first !== undefined) return result();
   if (seen.size === 0 && guess === undefined) {
     // A game with fronts, but none of the file's region, is likely another one.
     const near = findNear(catalogue, titles.map(wantedBy)).filter(

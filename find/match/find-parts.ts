@@ -104,7 +104,8 @@ function commonOf(
 ): number {
   const isWhole =
     overlap(one.loose.filter(endsWithNumber), other.heads) ||
-    overlap(one.heads.filter(endsWithVolume), other.heads) ||
+    // A volume is one game of its series, whatever its subtitle.
+    one.heads.some((head) => /vol\d+$/.test(head) && other.heads.includes(head)) ||
     (one.lists[0]?.length > 1 && overlap(one.loose.filter(isLong), other.tails));
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
@@ -138,11 +139,6 @@ function isLong(form: string): boolean {
 /** A number alone is no title. */
 function hasNumber(form: string): boolean {
   return /\d/.test(form) && /\D{2}/.test(form);
-}
-
-/** A volume is one game of its series, whatever its subtitle. */
-function endsWithVolume(form: string): boolean {
-  return /vol\d+$/.test(form);
 }
 
 /** Whether a number closes a title, or opens it: what follows "Sonic 3 & Knuckles" makes another game of it. */

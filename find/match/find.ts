@@ -26,7 +26,6 @@ import { type NameReading, readName, splitExtension } from './read-name.ts';
 const MOST_YEARS_APART = 5;
 /** As in `Title.part1.rar`. */
 const MOST_EXTENSIONS = 2;
-const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
 /** What must be known of the games besides the index. */
 export interface MatchedGames {
@@ -79,7 +78,11 @@ export function makeMatcher(
         const match = ofId(`serial:${reading.serial}`);
         if (match.found !== undefined) return { reading, match };
       }
-      const byTitle = findName(index, name, reading, platforms, context);
+      const budget = new Budget();
+      budget.spend(name.length * COST.letter);
+      const catalogue = makeCatalogue({ index, platforms, budget }, context.forRegions([]));
+      const best = findBest(name, reading, catalogue, context);
+      const byTitle = budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
       if (byTitle.match.found !== undefined || gameIds.entries.length === 0) return byTitle;
       // The short names of arcade games, as MAME and its software lists have them.
       const match = ofId(`mame:${byTitle.reading.title}`);
@@ -94,20 +97,6 @@ interface NameContext extends Pick<MatchedGames, 'forRegions'> {
 }
 
 /** @param first what the name says */
-function findName(
-  index: MatchIndex,
-  name: string,
-  first: NameReading,
-  platforms: readonly number[],
-  context: NameContext,
-): NameMatch {
-  const budget = new Budget();
-  const catalogue = makeCatalogue(index, platforms, budget, context.forRegions([]));
-  budget.spend(name.length * COST.letter);
-  const best = findBest(name, first, catalogue, context);
-  return budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
-}
-
 function findBest(
   name: string,
   first: NameReading,
@@ -153,7 +142,7 @@ function findBest(
   }
   let best = find(reading);
   if (best.match.found !== undefined || best.reading.isHack) return best;
-  const { title, titles, withTags, regions } = reading;
+  const { titles, withTags, regions } = reading;
   let shortest: NameReading | undefined;
   for (const guess of guessNames([...titles, ...withTags], context.namesPlatform)) {
     const shorter: NameReading = {
@@ -173,17 +162,10 @@ function findBest(
     if (best.match.candidates.length === 0 && guess.company === null)
       best = asCandidates(other, best);
   }
-  // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
-  const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
-  if (shortest !== undefined) {
-    const other = find(shortest, 'part');
-    if (onlyGame(other.match) !== undefined) return other;
-    if (best.match.candidates.length === 0) best = asCandidates(other, best);
-  }
-  if (best.match.candidates.length > 0 || unnumbered === title) return best;
-  const { found: other } = find(read(unnumbered), 'part').match;
-  const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
-  return { ...best, match: { found: undefined, candidates } };
+  if (shortest === undefined) return best;
+  const other = find(shortest, 'part');
+  if (onlyGame(other.match) !== undefined) return other;
+  return best.match.candidates.length === 0 ? asCandidates(other, best) : best;
 }
 
 function lettersIn(title: string): number {

@@ -3,12 +3,12 @@
  * match of every name, with these functions. Two titles are *exact* if an exact form of one is one of
  * the other, and the *same* if one of their loose forms is, or the words of one.
  */
-import { EQUAL } from '../text/equal-words.ts';
+import { EQUAL, isNumeral } from '../text/equal-words.ts';
 import { LATIN_LETTER, needsSlug } from '../text/variants.ts';
 import { isScriptWithoutSpaces, NOT_ASCII, plainWordsOf, wordsOf } from '../text/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
-export const MATCH_RULES = 4;
+export const MATCH_RULES = 5;
 
 export interface LooseForms {
   /**
@@ -73,15 +73,13 @@ const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
 const LICENCES_BY_WORD = Map.groupBy(LICENCES, ([first]) => first);
 /** "Legend of Zelda, The - Title", "hunt for red october, the" */
 const MOVED_ARTICLE = new RegExp(String.raw`,\s(${ARTICLES.join('|')})(?=$|\s*[-–:~([/])\s*`, 'i');
-const SUBTITLE = /\s[-–~]\s|[-:_]\s/;
+const SUBTITLE = /\s[-–~]\s|[-:_]\s|\s(?=(?:starring|featuring)\s)/i;
 /** Hardly any title has more. */
 const MOST_SUBTITLES = 4;
-const NUMBER = /^\d+$/;
-/** Arcade games have the titles of several countries: "Art of Fighting / Ryuuko no Ken". */
-const BETWEEN_TITLES = ' / ';
+/** Arcade games have the titles of several countries: "Art of Fighting (World) / Ryuuko no Ken". */
+const BETWEEN_TITLES = /(?: \([^()]*\))* \/ /;
 /** The "X" of a title in two scripts, or the "VI" of one in three parts, is not a title. */
 const SHORTEST_HALF = 3;
-const BRACKETS = /\([^()]*\)/g;
 
 /** Words that are dropped, except at the end. */
 const DROPPED = new Set(['the', 'a', 'an', 'and', 'n']);
@@ -90,23 +88,21 @@ const DROPPED = new Set(['the', 'a', 'an', 'and', 'n']);
  * at its end that the title lacks.
  */
 const LEFT_OUT = new Set(['version', 'edition', 'edicion']);
-/** What precedes names that a file may lack: "Miner 2049er Starring Bounty Bob". */
-const STARRING = new Set(['starring', 'featuring']);
-/** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
-const SHORT = new Map(
-  Array.from(EQUAL, ([word, group]) => [
-    word,
-    group.find((other) => NUMBER.test(other)) ??
-      group.reduce((a, b) => (b.length < a.length ? b : a)),
-  ]),
+/** The number that a numeral is. */
+const NUMERALS = new Map(
+  [...EQUAL].flatMap(([word, [, number]]) => (isNumeral(word) ? [[word, number] as const] : [])),
 );
-const NUMERALS = new Map([...SHORT].filter(([, short]) => NUMBER.test(short)));
-for (const [words, short] of SHORT_FORMS) SHORT.set(words, short);
+/** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
+const SHORT = new Map([
+  ...Array.from(EQUAL, ([word, group]) => [word, shortest(group)] as const),
+  ...NUMERALS,
+  ...SHORT_FORMS,
+]);
 /** The first of two such words. */
 const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').slice(0, -1)));
 
-const YEAR = /^(?:19|20)(\d\d)$/;
-const DIGITS = /\d+/g;
+/** What a number may lack, as in 007 and 7, 1994 and '94. */
+const LEFT_OUT_OF_NUMBER = /(?<!\d)(?:(?:19|20)(?=\d\d(?!\d)))?0*(?=\d)/g;
 const VARIED = /o[ou]|uu|m[bp]/;
 const X_AND_NUMBER = /\bx (\w+)/g;
 
@@ -131,8 +127,6 @@ export function looseFormsOf(
     }
     if (slugOf !== undefined && needsSlug(title)) wordLists.push(wordsOf(slugOf()));
   }
-  const star = slugOf === undefined ? -1 : words.findIndex((word) => STARRING.has(word));
-  if (star > 0) wordLists.push(words.slice(0, star));
   if (text.includes('+')) wordLists.push(wordsOf(text.replaceAll('+', ' plus ')));
   // The slug of "P.V" is "p-v".
   if (slugOf === undefined && text.includes('.')) wordLists.push(plainWordsOf(text));
@@ -162,13 +156,10 @@ export function looseFormsOf(
     if (list.includes('x'))
       add(looseForm(specialWords(list.join(' ').replace(X_AND_NUMBER, joinX).split(' '))));
   }
-  // Of titles such as "A P B", whose letters are words in one spelling and not in another.
-  if (words.some(isShort)) add(looseText(exactText(words)));
-  if (title.includes('~'))
-    for (const half of title.split('~')) looseFormsOf(half.trim()).loose.forEach(add);
-  if (title.includes(BETWEEN_TITLES))
-    for (const half of title.replace(BRACKETS, '').split(BETWEEN_TITLES))
-      if (half.trim().length >= SHORTEST_HALF) looseFormsOf(half.trim()).loose.forEach(add);
+  const halves = title.includes('~') ? title.split('~') : title.split(BETWEEN_TITLES);
+  if (halves.length > 1)
+    for (const half of halves.map((text) => text.trim()))
+      if (half.length >= SHORTEST_HALF) looseFormsOf(half).loose.forEach(add);
   return { lists, loose };
 }
 
@@ -179,9 +170,9 @@ export function partsOf(title: string, wordsOfTitle?: readonly string[]): TitleP
   const text = withArticleInFront(title);
   let words: readonly string[] | undefined;
   for (let from = 0; heads.length < MOST_SUBTITLES; ) {
-    const at = text.slice(from).search(SUBTITLE);
-    if (at < 0) break;
-    from += at + 2;
+    const found = SUBTITLE.exec(text.slice(from));
+    if (found === null) break;
+    from += found.index + found[0].length;
     words ??= (text === title ? wordsOfTitle : undefined) ?? wordsOf(text);
     const tail = wordsOf(text.slice(from));
     const head = words.slice(0, words.length - tail.length);
@@ -214,17 +205,10 @@ function exactText(words: readonly string[]): string {
 
 /** Numbers that stand next to each other stay two numbers. */
 function joinWords(words: readonly string[]): string {
-  let text = '';
-  let endsWithDigit = false;
-  for (const word of words) {
-    text += endsWithDigit && isDigit(word.charCodeAt(0)) ? `.${word}` : word;
-    endsWithDigit = isDigit(word.charCodeAt(word.length - 1));
-  }
-  return text;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+  return words.reduce(
+    (text, word) => (/\d$/.test(text) && /^\d/.test(word) ? `${text}.${word}` : text + word),
+    '',
+  );
 }
 
 /** The loose form of some loose words. */
@@ -242,14 +226,19 @@ function specialWords(words: readonly string[]): string[] {
     const ofTwo = FIRST_OF_TWO.has(word) ? SHORT.get(`${word} ${words[at + 1]}`) : undefined;
     if (ofTwo !== undefined) at++;
     word = ofTwo ?? SHORT.get(word) ?? word;
-    found.push(word.replace(DIGITS, looseNumber));
+    // Without a title before it, a number is not a year: 42 is not 1942.
+    found.push(found.length === 0 ? word : word.replace(LEFT_OUT_OF_NUMBER, ''));
   }
   return found.length > 0 ? found : words.slice(start);
 }
 
+function shortest(words: readonly string[]): string {
+  return words.reduce((a, b) => (b.length < a.length ? b : a));
+}
+
 function joinX(both: string, next: string): string {
   const number = NUMERALS.get(next) ?? next;
-  return NUMBER.test(number) ? `x${number}` : both;
+  return /^\d+$/.test(number) ? `x${number}` : both;
 }
 
 /** How many words of a title are a licence before it. */
@@ -260,12 +249,6 @@ function licenceLength(words: readonly string[]): number {
   return 0;
 }
 
-/** 1994 and '94, 007 and 7 */
-function looseNumber(word: string): string {
-  if (word.length !== 4 && word[0] !== '0') return word;
-  return word.replace(YEAR, '$1').replace(/^0+(?=.)/, '');
-}
-
 /** One spelling for the long vowels and the "n" of romanised Japanese. */
 function looseText(text: string): string {
   if (!VARIED.test(text)) return text;
@@ -273,10 +256,6 @@ function looseText(text: string): string {
     .replace(/o[ou]+/g, 'o')
     .replace(/uu+/g, 'u')
     .replace(/m(?=[bp])/g, 'n');
-}
-
-function isShort(word: string): boolean {
-  return word.length < 4 && (word === 'a' || word === 'n' || word === 'an' || word === 'and');
 }
 
 /** Whether two titles have the same words, in any order. */

@@ -28,17 +28,15 @@ export interface NameReading {
 }
 
 const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
-/** Of a sequel. More digits are an extension, as in `.81` and in the `.001` of a file in parts. */
-const NUMERAL = /\.(?:[1-9]|[IVX]+)$/i;
+/** The number of a sequel, and initials as in "H.E.R.O". More digits are an extension: `.81`, `.001` of a part. */
+const END_OF_TITLE = /\.(?:[1-9]|[IVX]+)$|(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/iu;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
-/** What stands between two titles of a game, and before the second one in brackets. */
+/** What stands between two titles of a game. */
 const BETWEEN_TITLES = /\s*~\s*|\s+a\.?k\.?a\.?\s+/i;
-const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
-const OTHER_SCRIPT = /^[^\p{Script=Latin}]*[^\P{L}\p{Script=Latin}][^\p{Script=Latin}]*$/u;
-const IN_LATIN = /^[([](.*\p{Script=Latin}{2}.*)[)\]]$/u;
-/** As in "H.E.R.O", whose last letter is not an extension. */
-const INITIALS = /(?<!\p{L})\p{L}\.\p{L}\.\p{L}$/u;
+/** Another title in brackets: after "aka", or in Latin letters after one in another script. */
+const TITLE_IN_BRACKETS =
+  /\([aA]\.?[kK]\.?[aA]\.?\s+([^()]+)\)|^(?=[^\p{Script=Latin}([]*?[^\P{L}\p{Script=Latin}])[^\p{Script=Latin}([]*[([]([^()[\]]*\p{Script=Latin}{2}[^()[\]]*)/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
 const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
 const ENCODED = /%[0-9a-f]{2}/i;
@@ -58,8 +56,6 @@ const YEAR = /^((?:19|20)[\dx]{2})(?:-[\dx]{2}){0,2}$/;
 const VERSION =
   /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
 const KANA = /[\u3041-\u3096\u30a1-\u30fa]/;
-/** `0123 - Title`, `x012 - Title` */
-const RELEASE = /^[x0]\d{3} - (?=\S)/i;
 const SCENE_GROUP =
   /^(.+[._][A-Za-z0-9]+)-[A-Za-z0-9]{2,20}$|^(.+\.(?:INTERNAL|PROPER|READNFO))\.[A-Za-z0-9]{2,20}$/;
 const TAG_WORDS = WORDS.anywhere.union(WORDS.brackets);
@@ -69,11 +65,10 @@ const SCENE_MARK = /^(?:multi?\d*|v\d[0-9a-z.]*|(?:dis[ck]|cd|dvd)\d{1,2})$/i;
 const GOOD_CODES = /^[JUEWABK]{2,4}$/;
 /** Sony's serials: SLUS-20851, and SLUS_208.51 before a title, as the file on the disc has it. */
 const SERIAL = serialPattern('4', '2');
-/** A name that is nothing but a serial or an id, perhaps with the number of a disc or an unread part of it. */
+/** A name that is nothing but a serial or an id, perhaps with the number of a disc and an extension. */
 const ONLY_CODE = new RegExp(
-  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?$`,
+  String.raw`^(?:${SERIAL}|[A-Z]{2,5}[-_ ]?\d{3}\.\d\d|[A-Z]{4}[-_ ]\d{3}|[0-9A-F]{16}|(?=[A-F]*\d)[0-9A-F]{8})(?:[\s_.-]+(?:dis[ck]|cd|dvd)?\s?\d{1,2})?(?:\s?\.[A-Za-z0-9]{1,5})?$`,
 );
-const LETTERS_AT_END = /\.(?=\d*[A-Za-z])[A-Za-z0-9]{1,5}$/;
 /** In front, in brackets, or between spaces. */
 const WITH_SERIAL = new RegExp(
   String.raw`^${SERIAL}(?![0-9A-Za-z])[\s._-]*|\s*[[(]${SERIAL}[\])]|[\s_]+${SERIAL}(?=[\s_]|$)`,
@@ -81,16 +76,9 @@ const WITH_SERIAL = new RegExp(
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
-  const found: PartialReading = {
-    regions: new Set(),
-    disc: null,
-    serial: null,
-    year: null,
-    withTags: [],
-  };
+  const found = nothingRead();
   let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
-  const code = withoutBrackets(text.replace(LETTERS_AT_END, '')).trim();
-  const isCode = ONLY_CODE.test(code);
+  const isCode = ONLY_CODE.test(withoutBrackets(text).trim());
   for (let before = ''; before !== text; ) {
     before = text;
     text = dropEnds(text, found);
@@ -102,7 +90,7 @@ export function readName(name: string): NameReading {
   const isHack = HACK.test(name);
   return {
     ...found,
-    title: isCode ? code : text,
+    title: isCode ? (found.serial ?? text) : text,
     titles: isCode ? [] : titlesOf(text, isHack),
     withTags: isCode ? [] : found.withTags.slice(-MOST_WITH_TAGS),
     regions: [...found.regions],
@@ -110,27 +98,30 @@ export function readName(name: string): NameReading {
   };
 }
 
-type PartialReading = {
-  regions: Set<string>;
-  disc: string | null;
-  serial: string | null;
-  year: number | null;
-  withTags: string[];
-};
+function nothingRead() {
+  const read: Pick<NameReading, 'disc' | 'serial' | 'year'> = {
+    disc: null,
+    serial: null,
+    year: null,
+  };
+  return { ...read, regions: new Set<string>(), withTags: [] as string[] };
+}
 
-/** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
+type PartialReading = ReturnType<typeof nothingRead>;
+
+/** Drops an extension, a serial, separators, and known tags at the end. */
 function dropEnds(text: string, found: PartialReading): string {
   let rest = text.trim();
   const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
   // The caller drops the next end.
-  if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)
+  if (EXTENSIONS.has(extension) && !END_OF_TITLE.test(rest) && rest.length > extension.length + 1)
     return cut(rest, EXTENSION);
   const serial = serialIn(rest);
   if (serial !== undefined) {
     found.serial ??= serial.value;
     rest = serial.rest || rest;
   }
-  rest = cut(rest, RELEASE).replace(WHDLOAD, '$1');
+  rest = rest.replace(WHDLOAD, '$1');
   if (!/\s/.test(rest)) rest = withSpaces(rest, found);
   const [group = ''] = LAST_BRACKETS.exec(rest) ?? [];
   if (group === '') return rest;
@@ -247,11 +238,8 @@ function isLanguage(part: string): boolean {
 /** The readings of a name in turn: without tags at its end, without all brackets, before the first bracket. */
 function titlesOf(text: string, isHack: boolean): string[] {
   const readings = [text, withoutBrackets(text), text.slice(0, Math.max(0, text.search(/[([{]/)))];
-  const title = withoutBrackets(text);
-  for (const group of text.match(BRACKETS) ?? [])
-    readings.push(
-      (AKA.exec(group) ?? (OTHER_SCRIPT.test(title) ? IN_LATIN.exec(group) : null))?.[1] ?? '',
-    );
+  const [, aka, inLatin] = TITLE_IN_BRACKETS.exec(text) ?? [];
+  readings.push(aka ?? inLatin ?? '');
   const titles = new Set<string>();
   for (const reading of readings.map((title) => title.trim())) {
     if (reading === '') continue;
@@ -276,8 +264,7 @@ function withoutBrackets(text: string): string {
 export function splitExtension(name: string): { rest: string; extension: string } | undefined {
   const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
   const rest = name.slice(0, name.length - end.length).trim();
-  if (extension === '' || rest === '') return undefined;
-  if (NUMERAL.test(name) || INITIALS.test(name)) return undefined;
+  if (extension === '' || rest === '' || END_OF_TITLE.test(name)) return undefined;
   // In "Mega.Man.Kart" the dots are spaces.
   const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
   if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;

@@ -3,14 +3,20 @@
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 
-import { setBit } from '../../lib/columns/bits.ts';
+import { bitAt, setBit } from '../../lib/columns/bits.ts';
 import type { Rank } from '../../lib/columns/numbers.ts';
 import { textAt } from '../../lib/columns/postings.ts';
 import { remember } from '../../lib/program/remember.ts';
 import type { PlatformNames } from '../names/platform-names.ts';
 import { isNumeral } from '../text/equal-words.ts';
 import { nearSpellingDistance } from '../text/words.ts';
-import { AlternativeFinder, type FindNear, type Pattern, PatternMaker } from './alternatives.ts';
+import {
+  AlternativeFinder,
+  type FindNear,
+  isSingle,
+  type Pattern,
+  PatternMaker,
+} from './alternatives.ts';
 import { PatternMatcher } from './match-pattern.ts';
 import { type AmongWords, nearSpellings } from './near-spellings.ts';
 import type { SearchIndex, VariantNumber } from './open.ts';
@@ -20,6 +26,7 @@ import type { Step } from './query.ts';
 import {
   cardinality,
   forEach,
+  has,
   isEmpty,
   type NumberBits,
   type NumberList,
@@ -92,9 +99,11 @@ export class TitleMatcher {
   private readonly variantSets: PostingSets<VariantNumber>;
   private readonly alternatives: AlternativeFinder;
   private readonly matcher: PatternMatcher;
-  /** The variants in which initials of a title are words of their own, as a list and as bits. */
-  private readonly spelledOut: NumberSet<VariantNumber>;
-  private readonly spelledOutBits: Uint32Array;
+  /** The variants in which initials of a title are words of their own, as bits. */
+  private readonly spelledOut: Uint32Array;
+  /** These, and those of titles that are not the one which is shown, as a list and as bits. */
+  private readonly apart: NumberSet<VariantNumber>;
+  private readonly apartBits: Uint32Array;
   private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
 
@@ -116,9 +125,10 @@ export class TitleMatcher {
     const phrases = new Phrases(index.variants, prepared.pairs, this.variantSets);
     this.alternatives = new AlternativeFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
-    this.spelledOut = { list: prepared.spelledOut };
-    // A copy, since each query uses the memory of the one before again.
-    this.spelledOutBits = this.variantSets.toBits(this.spelledOut).bits.slice();
+    // Copies, since each query uses the memory of the one before again.
+    this.spelledOut = this.variantSets.toBits({ list: prepared.spelledOut }).bits.slice();
+    this.apart = { list: Uint32Array.from([...prepared.spelledOut, ...prepared.ofOthers]).sort() };
+    this.apartBits = this.variantSets.toBits(this.apart).bits.slice();
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -275,18 +285,23 @@ export class TitleMatcher {
   private *tiersOf(attempts: readonly Attempt[]): Generator<Tier> {
     if (attempts.length === 0) return;
     const all = attempts.map(({ pattern, found }) => ({
+      pattern,
       tiers: this.matcher.tiers(pattern, found),
       byMatched: this.matcher.byMatched(pattern, found),
     }));
     for (;;) {
       const parts: TierPart[] = [];
-      for (const { tiers, byMatched } of all) {
+      for (const { pattern, tiers, byMatched } of all) {
         const { value: tier } = tiers.next();
         if (tier === undefined) return;
         for (const [matched, set] of byMatched) {
           const isOnly = byMatched.length === 1;
           parts.push(
-            ...this.partsOf(isOnly ? tier : this.variantSets.intersect([tier, set]), matched),
+            ...this.partsOf(
+              isOnly ? tier : this.variantSets.intersect([tier, set]),
+              matched,
+              pattern,
+            ),
           );
         }
       }
@@ -297,15 +312,22 @@ export class TitleMatcher {
     }
   }
 
-  /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
-  private partsOf(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
+  /**
+   * Letters of initials are shown as words of their own, so variants that do not join them are longer. Of a title that
+   * is not shown, only the words count that the one which is shown has.
+   */
+  private partsOf(found: NumberSet<VariantNumber>, matched: number, pattern: Pattern): TierPart[] {
     const { games, rankOfFurther } = this.index;
-    const apart = this.variantSets.intersect([found, this.spelledOut]);
+    const apart = this.variantSets.intersect([found, this.apart]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
-    const others = this.variantSets.subtract(found, this.spelledOutBits);
+    const others = this.variantSets.subtract(found, this.apartBits);
+    const singles = pattern.flatMap((alternatives) => alternatives.filter(isSingle));
     const byMatched = Map.groupBy(toList(apart), (variant) => {
-      const letters = this.lengthOf(variant) - this.lengthOf(rankOfFurther[variant - games]);
-      return matched - letters;
+      // The number of a game's first variant is its rank.
+      const shown = rankOfFurther[variant - games];
+      return bitAt(this.spelledOut, variant) === 1
+        ? matched - this.lengthOf(variant) + this.lengthOf(shown)
+        : singles.filter((single) => has(single.found, shown)).length;
     });
     const parts = Array.from(byMatched, ([fewer, variants]) => {
       return { matched: fewer, ranks: this.ranksOf({ list: Uint32Array.from(variants) }) };

@@ -4,7 +4,8 @@
  * a result is a slice of the list or a run of bits, and the total is the length of the list or the number
  * of bits.
  */
-import { countBits, lowestBit, onesIn, setBit } from '../../../lib/columns/bits.ts';
+import { firstIndex } from '../../../lib/columns/arrays.ts';
+import { bitAt, countBits, lowestBit, onesIn, setBit } from '../../../lib/columns/bits.ts';
 import { at } from '../../../lib/columns/numbers.ts';
 
 /** `of` is never there: it tells the compiler of which kind the numbers are. */
@@ -57,6 +58,12 @@ export function isDense(list: Uint32Array, below: number): boolean {
 /** The same set in memory of its own, so that it outlives its query. */
 export function kept<N extends number>(set: NumberSet<N>): NumberSet<N> {
   return set.bits === undefined ? set : { bits: set.bits.slice(), atMost: set.atMost };
+}
+
+/** Whether a number is in a set. */
+export function has({ list, bits }: NumberSet, number: number): boolean {
+  if (list === undefined) return bitAt(bits, number) === 1;
+  return list[firstIndex(0, list.length, (at) => list[at] >= number)] === number;
 }
 
 /** The numbers of a set, ascending. */

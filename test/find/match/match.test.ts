@@ -60,6 +60,10 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [SNES, '1942'],
   [SNES, 'Grim'],
   [SNES, 'Drum Duel: Drum Night'],
+  [SNES, '.orbit//Eclipse', 'USA'],
+  // The same title in two spellings, for two regions.
+  [SNES, 'Raven Bros.', 'Japan'],
+  [SNES, 'Raven Brothers', 'USA'],
 ];
 const RELEASE_YEARS: Readonly<Record<string, number>> = { Grim: 1993 };
 
@@ -178,6 +182,12 @@ test('of several exact games, that with a front in the region of the name comes 
   expect((await meaning('TETRIS.sfc'))[1]).toBe(10);
 });
 
+test('a game of the region of the name comes before one of other regions that is spelt like it', async () => {
+  expect(await meaning('Raven Bros (USA).sfc')).toEqual(['same', 50, ['exact 49']]);
+  for (const name of ['Raven Bros (Japan).sfc', 'Raven Bros (Korea).sfc', 'Raven Bros.sfc'])
+    expect((await meaning(name)).slice(0, 2), name).toEqual(['exact', 49]);
+});
+
 test('a game of quite another year is only a candidate', async () => {
   for (const name of ['Grim (1998)(Ivy).sfc', 'Grim (199x).sfc', '1942 (1984).sfc'])
     expect((await meaning(name))[0], name).toBe('exact');
@@ -219,7 +229,7 @@ test.each([
   ['Party Box Vol. 8 - Bowling Night', 'ps2', null, null],
   // The other game is a part of it.
   ['Robo Quest 2', 'ps2', 'near', 42],
-  ['Harbor Golf 2', 'ps2', 'same', 44],
+  ['Harbor Golf 2', 'ps2', 'near', 44],
   // Another game has the same title in front of a subtitle.
   ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
 ])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
@@ -270,6 +280,7 @@ test.each([
   ['Copy of Super Metroid (USA)', 1],
   ['Super Metroid - Copy (2)', 1],
   ['01 - Super Metroid', 1],
+  ['x012 - Super Metroid (U)', 1],
   ['001. Super Metroid', 1],
   ['super-metroid-disc-2.bin', 1],
   ['GSME01 - Super Metroid.iso', 1],
@@ -300,6 +311,10 @@ test.each([
   // Two titles of a game.
   ['Super Metroid aka Night Owls', 1],
   ['Сова (Super Metroid) (RUS)', 1],
+  // What stands for a slash.
+  ['.orbit__Eclipse', 48],
+  ['.orbit__Eclipse.sfc', 48],
+  ['.orbit--Eclipse (USA).sfc', 48],
   // Nothing but a code.
   ['SLES_501.42.sfc', null],
   ['MTRO-01942.sfc', null],
@@ -326,8 +341,6 @@ test.each([
   ['Kitten Saga - The Silver Crater', 28],
   ['Moon Cats 4 - The Silver Crater', 28],
   ['01 - Kitten Saga - The Silver Crater', 28],
-  // "Super Metroid" has no subtitle.
-  ['Super 3 - Metroid', 1],
 ])('%s, whose subtitle only one game has, is a candidate', async (name, id) => {
   expect(await meaning(name)).toEqual([null, null, [`part ${id}`]]);
 });

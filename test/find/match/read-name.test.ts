@@ -79,7 +79,6 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['super_metroid.sfc', 'super metroid', ''],
       ['Mega.Man.X.zip', 'Mega Man X', ''],
       ['Half-Life.iso', 'Half-Life', ''],
-      ['0123 - Elebits (U).nds', 'Elebits', 'USA'],
       ['Elebits (DVD5).iso', 'Elebits', ''],
       ['1942 - Pacific.nes', '1942 - Pacific', ''],
       ['Doom.zip.zip', 'Doom', ''],

@@ -125,14 +125,14 @@ test('within a tier: fewer words, then more covers, then title order', async () 
     { title: 'Doom a' },
     // Found only by its slug.
     { title: '!!!', slug: 'doom-a-b-c-d', covers: 99 },
-    // The words of an alternative title are not counted.
+    // The words of an alternative title are not counted, and do not count as those of the title.
     { title: 'Words', others: ['Doom of the many words'] },
   );
   expect(ranked(search, 'doom')).toEqual([
-    'Words',
     'Doom c',
     'Doom a',
     'Doom b',
+    'Words',
     'Doom b c',
     '!!!',
   ]);
@@ -164,6 +164,20 @@ test('additional words are those of the title as it is shown', async () => {
   // One by its initials, of which two are additional.
   expect(ranked(search, 'q')).toEqual(['Q Darius', 'Q.R.S.']);
   expect(ranked(search, 'comet fox')).toEqual(['Comet Fox', 'Lylat Wars of the Stars']);
+});
+
+test('another title makes no game lead by being short', async () => {
+  const search = await searchOf(
+    { title: 'Lylat', others: ['Comet Fox Adventures', 'SW Lylat'], covers: 9 },
+    { title: 'Comet Fox Adventures' },
+    { title: 'SW Kart Racing' },
+    { title: 'Vega Run', others: ['SW Vega Run'], covers: 9 },
+    { title: 'SW Golf' },
+  );
+  expect(ranked(search, 'comet fox adventures')).toEqual(['Comet Fox Adventures', 'Lylat']);
+  // "SW" is a word of some titles, and of others of some.
+  expect(ranked(search, 'sw')).toEqual(['Lylat', 'SW Golf', 'Vega Run', 'SW Kart Racing']);
+  expect(ranked(search, 'sw vega')).toEqual(['Vega Run']);
 });
 
 test('the other orders are those of the API', async () => {

@@ -9,6 +9,8 @@ export interface TitleVariant {
   readonly words: readonly string[];
   /** Those of the title as it is shown. */
   readonly shown: readonly string[];
+  /** Whether they are another title. */
+  readonly isOther: boolean;
   /** Whether they are the words of the slug, which nobody sees as a title. */
   readonly isSlug: boolean;
   /** At index i, every way to write the words i and i + 1 together. */
@@ -39,13 +41,21 @@ export type Tier = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
 export function readTitle(
   words: readonly string[],
   shown: readonly string[],
-  isSlug = false,
+  kind: 'shown' | 'other' | 'slug',
 ): TitleVariant {
   const together = (size: number) =>
     words.slice(0, Math.max(0, words.length - size + 1)).map((_, i) => {
       return writtenTogether(words.slice(i, i + size), equalInTitle);
     });
-  return { words, shown, isSlug, pairs: together(2), triples: together(3) };
+  const isOther = kind === 'other' && words.join('') !== shown.join('');
+  return {
+    words,
+    shown,
+    isOther,
+    isSlug: kind === 'slug',
+    pairs: together(2),
+    triples: together(3),
+  };
 }
 
 /** @param nearSpellings the words that may stand for a word of the query because they are near it */
@@ -118,7 +128,11 @@ export function tierOf(query: QueryVariant, title: TitleVariant): Tier | undefin
 
 /** How many words the title has, as it is shown, besides those that the query has. It must match. */
 export function additionalWords(query: QueryVariant, title: TitleVariant): number {
-  const { words, shown } = title;
+  const { words, shown, isOther } = title;
+  if (isOther) {
+    const isShown = ([group]: readonly Group[]) => shown.some((word) => isInWord(group, word));
+    return shown.length - query.filter(isShown).length;
+  }
   const most = mostMatched(query, title, 0);
   // Initials are shown as words of their own, too.
   const isLonger = words.length > shown.length && words.join('') === shown.join('');
@@ -129,11 +143,9 @@ function mostMatched(query: QueryVariant, title: TitleVariant, start: number): n
   if (start === query.length) return 0;
   const most = query[start].map((group) => {
     const rest = mostMatched(query, title, start + group.size);
-    const { part, together } = group;
-    const isOne = (word: string) =>
-      isOneWord(group, word, true) || (part !== undefined && word.includes(part));
+    const { together } = group;
     const sizes: [number, boolean][] = [
-      [1, title.words.some(isOne)],
+      [1, title.words.some((word) => isInWord(group, word))],
       [2, together !== undefined && title.pairs.some((ways) => ways.has(together))],
       [3, together !== undefined && title.triples.some((ways) => ways.has(together))],
     ];
@@ -165,6 +177,12 @@ function groupMatches(group: Group, title: TitleVariant, begins: boolean): boole
       (title.pairs.some((ways) => ways.has(together)) ||
         title.triples.some((ways) => ways.has(together))))
   );
+}
+
+/** Whether a word of a title matches, perhaps with a part of it. */
+function isInWord(group: Group, word: string): boolean {
+  const { part } = group;
+  return isOneWord(group, word, true) || (part !== undefined && word.includes(part));
 }
 
 function isOneWord({ equal, prefixes }: Group, word: string, begins: boolean): boolean {

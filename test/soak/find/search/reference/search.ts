@@ -72,16 +72,18 @@ export function makeReferenceSearch(
 
 /** The words under which a game is found: of its titles, and of its slug if no title has the same. */
 function variantsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleVariant[] {
-  const titles = [game.title, ...otherTitles];
   const shown = wordsOf(game.title);
-  const ofTitles = distinct(titles.flatMap((title) => variantsOfText(title)));
+  const ofTitle = distinct(variantsOfText(game.title));
+  const ofTitles = distinct([...ofTitle, ...otherTitles.flatMap((title) => variantsOfText(title))]);
   const ofSlug = distinct(needsSlug(game.title) ? [plainWordsOf(game.slug)] : []);
   const newOfSlug = ofSlug.filter(
     (words) => !ofTitles.some((known) => known.join(' ') === words.join(' ')),
   );
   return [
-    ...ofTitles.map((words) => readTitle(words, shown)),
-    ...newOfSlug.map((words) => readTitle(words, shown, true)),
+    ...ofTitles.map((words, at) =>
+      readTitle(words, shown, at < ofTitle.length ? 'shown' : 'other'),
+    ),
+    ...newOfSlug.map((words) => readTitle(words, shown, 'slug')),
   ];
 }
 
