@@ -86,7 +86,9 @@ describe('a page', () => {
     expect(lines[0]).toMatch(/^\uFEFF"platform","id","slug","title",.*"image"$/);
     expect(lines[1]).toContain(`"snes","${data[0].id}","${data[0].slug}"`);
     const covers = (await get('/explore/snes/chrono-trigger?format=csv')).text;
-    expect(covers).toMatch(/^\uFEFF"id","region","type","approved_at","image"\r\n"\d+","\w+","\w+",/);
+    expect(covers).toMatch(
+      /^\uFEFF"id","region","type","approved_at","image"\r\n"\d+","\w+","\w+",/,
+    );
   });
 
   test('has every game of the call, in its order, with a link to its page', async () => {
