@@ -356,7 +356,7 @@ describe('the guides', () => {
     .join('\n');
 
   test('name the limit of this installation, and leave no placeholder', () => {
-    expect(all).toContain('in any 60 seconds: 1,200, unless');
+    expect(all).toContain('send 1,200 requests in any 60 seconds, unless');
     expect(fillIn(all, chooseExamples(undefined))).not.toMatch(/\{\{|<!--/);
   });
 
