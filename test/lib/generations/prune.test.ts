@@ -1,12 +1,19 @@
 /** Which generations stay: the last ones, and the newest of each of the last days, whatever the clock did. */
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { generationId, MANIFEST, sequenceOf } from '#lib/format/layout.ts';
+import { replaceFile } from '#lib/generations/files/replace-file.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { findKept, prune } from '#lib/generations/prune.ts';
 import { disturbed } from '#test/lib/generations/disk.ts';
-import { expectNoDebris, makePublished, runGenerator } from '#test/support/wholeness.ts';
+import { makeFolder } from '#test/support/product.ts';
+import {
+  ageDeadWrites,
+  expectNoDebris,
+  makePublished,
+  runGenerator,
+} from '#test/support/wholeness.ts';
 
 /** @param days of the generations, the oldest first, which are called 1, 2, 3 … @returns those that stay */
 function kept(days: readonly string[], generations: number, most: number): number[] {
@@ -80,4 +87,28 @@ test('what cannot be removed is a warning: runs publish all the same', async () 
   });
   await prune(dir, { generations: 1, days: 0 });
   expectNoDebris(dir);
+});
+
+test('an unfinished file stays as long as a program in another container may be writing it', async () => {
+  const { snapshotsDir: dir } = await makePublished();
+  // A process id that does not exist here.
+  const unfinished = path.join(dir, '.unfinished-999999999-keys.json');
+  writeFileSync(unfinished, '{');
+  await prune(dir, { generations: 1, days: 0 });
+  expect(existsSync(unfinished)).toBe(true);
+  ageDeadWrites(dir);
+  await prune(dir, { generations: 1, days: 0 });
+  expect(existsSync(unfinished)).toBe(false);
+});
+
+test('two programs with the same process id can replace a file at the same time', async () => {
+  const file = path.join(makeFolder(), 'keys.json');
+  let isFirst = true;
+  const replaceToo = () => {
+    if (!isFirst) return;
+    isFirst = false;
+    replaceFile(file, 'theirs');
+  };
+  await disturbed('renameSync', /-keys\.json$/, replaceToo, async () => replaceFile(file, 'ours'));
+  expect(readFileSync(file, 'utf8')).toBe('ours');
 });
