@@ -17,7 +17,7 @@ import {
   testKey,
   writeKeys,
 } from '#test/support/product.ts';
-import { fitManifest, newSnapshots } from '#test/support/wholeness.ts';
+import { fitManifest, newSnapshots, runGenerator } from '#test/support/wholeness.ts';
 
 const CHRONO =
   "games WHERE slug = 'chrono-trigger' AND platform_id = (SELECT id FROM platforms WHERE slug = 'snes')";
@@ -214,6 +214,28 @@ describe('verbs that read', () => {
         ),
       );
   });
+});
+
+test.each([
+  ['{site}/{platform}/{game}', '{site}/{platform}', '/snes/chrono-trigger', '/snes'],
+  [
+    '{site}/game.php?id={id}',
+    '{site}/?p={platform}&l={language}',
+    '/game.php?id=ID',
+    '/?p=snes&l=en',
+  ],
+])('why knows addresses of games as in GAME_URL=%s', async (game, platform, ofGame, ofPlatform) => {
+  const own = newSnapshots();
+  const templates = { GAME_URL: game, PLATFORM_URL: platform };
+  expect((await runGenerator(url, own, [], templates)).code).toBe(0);
+  const { id } = JSON.parse((await runSnapshots(own, 'show', '/games/snes/chrono-trigger')).stdout);
+  for (const [address, name] of [
+    [ofGame.replace('ID', id), '/games/snes/chrono-trigger'],
+    [ofPlatform, '/platforms/snes'],
+  ]) {
+    const { stdout } = await runSnapshots(own, 'why', `https://covers.example${address}`);
+    expect(stdout).toMatch(new RegExp(`^${name} is public since `));
+  }
 });
 
 test('why names the path that a renamed game has now, and the record that had a file', async () => {
