@@ -12,18 +12,28 @@ export function findWarnings(catalogue: NumberedCatalogue): readonly Warning[] {
   return [...findTitlesInOtherCase(catalogue), ...findMissingFronts(catalogue)];
 }
 
-/** Titles that are equal but for case, of games of one platform. In title order, such games stand side by side. */
+/** How many games before a game are compared with it. */
+const MOST_BEFORE = 8;
+
+/**
+ * Titles that are equal but for case, of games of one platform. In title order, such games stand together, perhaps
+ * with others between them that differ in accents.
+ */
 function findTitlesInOtherCase({ games, numbering }: NumberedCatalogue): Warning[] {
   const { itemOfGame } = numbering;
   const { platform, titleHash } = games;
   const found: { readonly game: GameItem; readonly value: string }[] = [];
   for (let number = at<GameNumber>(1); number < itemOfGame.length; number = next(number)) {
-    const [before, game] = [itemOfGame[at<GameNumber>(number - 1)], itemOfGame[number]];
-    const [a, b] = [titleHash[before], titleHash[game]];
-    if (a === b || a >>> 16 !== b >>> 16 || platform[before] !== platform[game]) continue;
-    const titles = [games.title(before), games.title(game)] as const;
-    if (titles[0].toLowerCase() === titles[1].toLowerCase())
+    const game = itemOfGame[number];
+    for (let other = number - 1; other >= Math.max(0, number - MOST_BEFORE); other--) {
+      const before = itemOfGame[at<GameNumber>(other)];
+      const [a, b] = [titleHash[before], titleHash[game]];
+      if (a === b || a >>> 16 !== b >>> 16 || platform[before] !== platform[game]) continue;
+      const titles = [games.title(before), games.title(game)] as const;
+      if (titles[0].toLowerCase() !== titles[1].toLowerCase()) continue;
       found.push({ game, value: titles.join(' / ') });
+      break;
+    }
   }
   if (found.length === 0) return [];
   const idAt = ({ game }: { readonly game: GameItem }) => idOf(games.ids, game);
