@@ -76,8 +76,8 @@ export function totalSize(files: readonly { readonly size: number }[]): number {
 }
 
 /**
- * Transfers files, a few at a time, but only one that is large. The largest come first, so that none is left alone at the end. After an
- * error, no other is begun, and those that are under way end: the next pull or push finds them.
+ * Transfers files, a few at a time, but only one that is large. The largest come first, so that none is left alone
+ * at the end. After an error, no other is begun, and those that are under way end: the next pull or push finds them.
  * @param action what the report calls it, such as "sending"
  * @param large in bytes; by default, no file is
  * @throws the first error
