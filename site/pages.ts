@@ -84,8 +84,11 @@ export function makePageFinder(
     }
     let resource = resources.get(path);
     if (resource === undefined) {
-      resource = make(page, generation, made);
-      resources.set(path, resource);
+      const making = make(page, generation, made);
+      resources.set(path, making);
+      // Only what was made is kept.
+      making.catch(() => resources.get(path) === making && resources.delete(path));
+      resource = making;
     }
     return resource;
   };

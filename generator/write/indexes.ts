@@ -17,7 +17,7 @@ import { type Column, groupsOf, numbersOf, through } from '../../lib/columns/col
 import { at, next, type Rank } from '../../lib/columns/numbers.ts';
 import { findText, startsOfLists } from '../../lib/columns/postings.ts';
 import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
-import { NO_VALUE } from '../../lib/format/index/record-index.ts';
+import { hashSlug, NO_VALUE } from '../../lib/format/index/record-index.ts';
 import type { TitleColumns } from '../../lib/format/index/titles.ts';
 import type { CoverItem, GameItem, Values } from '../rows/catalogue.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
@@ -35,8 +35,10 @@ export function pathColumns({ games, numbering }: PackedCatalogue) {
   const slugStart = startsOfLists(slugs);
   const slugText = new Uint8Array(slugStart[slugs.length]);
   Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
+  const hashes = slugs.map(hashSlug);
   const bySlug = Uint32Array.from(slugs.keys());
-  const compare = (a: number, b: number) => compareUnits(slugs[a], slugs[b]);
+  const compare = (a: number, b: number) =>
+    hashes[a] - hashes[b] || compareUnits(slugs[a], slugs[b]);
   firstGame.forEach((first, platform) => {
     bySlug.subarray(first, firstGame[next(platform)]).sort(compare);
   });
@@ -46,6 +48,7 @@ export function pathColumns({ games, numbering }: PackedCatalogue) {
     slugStart,
     slugText,
     bySlug,
+    slugHash: Uint32Array.from(bySlug, (game) => hashes[game]),
     ...idColumns(games, numberOfGame),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The rights on MySQL and MariaDB that the programs need on their tables in daily use, besides SELECT. The
- * GRANT statements of operations/keys.md have them as well, and a test compares both.
+ * GRANT statements of operations/from-your-site.md have them as well, and a test compares both.
  */
 
 /** What `cover-catalogue account` and `keys` need. */

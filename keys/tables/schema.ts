@@ -174,7 +174,7 @@ export async function createKeysTables(database: Database): Promise<void> {
       else await addColumns(database, name, table, columns);
     } catch (cause) {
       throw new Error(
-        `The table ${name} cannot be ${columns === undefined ? 'created' : 'extended'}: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that operations/keys.md lists.`,
+        `The table ${name} cannot be ${columns === undefined ? 'created' : 'extended'}: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that operations/from-your-site.md lists.`,
         { cause },
       );
     }

@@ -9,6 +9,7 @@ import hashlib, json, re, struct, sys
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from pathlib import Path
+from zlib import crc32
 
 # The version of the format stands there, and nowhere else.
 LAYOUT = Path(__file__).with_name("layout.ts").read_text()
@@ -81,8 +82,9 @@ class Generation:
     def game_at(self, platform, slug):
         """The number of a game; None if there is no such game."""
         (first, end), games = self.first["games"][platform : platform + 2], self.paths["bySlug"]
-        at = bisect_left(games, slug.encode(), first, end, key=self.slug)
-        return games[at] if at < end and self.slug(games[at]) == slug.encode() else None
+        wanted, hashes = slug.encode(), self.paths["slugHash"]
+        at, after = (bisect(hashes, crc32(wanted), first, end) for bisect in (bisect_left, bisect_right))
+        return next((game for game in games[at:after] if self.slug(game) == wanted), None)
 
     def cover_with(self, cover_id):
         """The number of the cover with an id; None if there is none."""

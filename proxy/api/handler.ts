@@ -102,11 +102,11 @@ export class Api {
       const admission = this.admit(request, startedAt, early === undefined);
       const begin = (admitted: Admission) =>
         this.begin(request, response, startedAt, early, admitted);
-      if (admission instanceof Promise) void admission.then(begin);
+      if (admission instanceof Promise)
+        admission.then(begin).catch((error) => this.failEarly(response, error));
       else begin(admission);
     } catch (error) {
-      this.parts.log.error({ err: error }, 'a request failed');
-      response.send(INTERNAL_ERROR);
+      this.failEarly(response, error);
     }
   };
 
@@ -172,10 +172,10 @@ export class Api {
       checkSnapshotId(head.snapshot);
       if (current === undefined) return this.send(reply, ERRORS.noSnapshot);
       if (!isCurrent) return this.send(reply, ERRORS.snapshotChanged);
-      const keep = ({ resource, snapshot }: FoundResource) => {
-        if (cached !== 'repeated') return;
-        this.cache.add(snapshot, target, { route: route.name, resource });
-      };
+      const keep = ({ resource, snapshot }: FoundResource): Resource =>
+        cached === 'repeated'
+          ? this.cache.add(snapshot, target, { route: route.name, resource })
+          : resource;
       const found = find(current);
       if (found === undefined) return this.send(reply, ERRORS.notFound);
       if (found === 'sinceGone') return this.send(reply, ERRORS.sinceGone);
@@ -185,8 +185,7 @@ export class Api {
       } else if ('steps' in found) {
         this.answerInTurns(reply, current, found, find as FindInSteps, keep);
       } else {
-        this.sendResource(reply, found);
-        keep({ resource: found, snapshot: current.id });
+        this.sendResource(reply, keep({ resource: found, snapshot: current.id }));
       }
     } catch (error) {
       this.refuse(reply, error);
@@ -199,16 +198,16 @@ export class Api {
     generation: Generation,
     { count, steps }: Steps,
     find: FindInSteps,
-    keep: (found: FoundResource) => void,
+    keep: (found: FoundResource) => Resource,
   ): void {
     const { socket, head } = reply.request;
-    const answer = (found: FoundResource | undefined) => {
-      if (found === undefined) this.send(reply, tryLater(ERRORS.manyWaiting, reply.quota));
+    const answer = (found: FoundResource | 'full' | 'left') => {
+      if (found === 'left') reply.response.destroy();
+      else if (found === 'full') this.send(reply, tryLater(ERRORS.manyWaiting, reply.quota));
       else if (head.snapshot !== undefined && head.snapshot !== found.snapshot) {
         this.send(reply, ERRORS.snapshotChanged);
       } else {
-        this.sendResource(reply, found.resource);
-        keep(found);
+        this.sendResource(reply, keep(found));
       }
     };
     let used = generation;
@@ -286,6 +285,12 @@ export class Api {
     if (error instanceof ParameterError && !reply.isSent)
       this.send(reply, badRequest({ text: error.message, field: error.parameter }));
     else this.fail(reply, error);
+  }
+
+  /** Logs an error that came before it was known whether the request is admitted, and sends 500. */
+  private failEarly(response: Responder, error: unknown): void {
+    this.parts.log.error({ err: error }, 'a request failed');
+    response.send(INTERNAL_ERROR);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */

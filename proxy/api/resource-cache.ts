@@ -42,12 +42,17 @@ export function makeResourceCache() {
       if (target.length > LONGEST_TARGET || !wasRequested(target)) return 'new';
       return entries.get(target) ?? 'repeated';
     },
-    /** Adds the entry for a target that `find` called 'repeated'. */
-    add(snapshot: string, target: string, { route, resource }: CachedResource): void {
-      if (snapshot !== current) return;
+    /**
+     * Adds the entry for a target that `find` called 'repeated'.
+     * @returns the resource to send: codings that are made of it are kept
+     */
+    add(snapshot: string, target: string, { route, resource }: CachedResource): Resource {
+      if (snapshot !== current) return resource;
       // Twice the body: the text of a small body or the compressed forms of a large one come later.
       const size = ENTRY_BYTES + target.length + 2 * resource.identity.body.length;
-      entries.set(target, { route, resource: withOwnBody(resource) }, { size });
+      const kept = withOwnBody(resource);
+      entries.set(target, { route, resource: kept }, { size });
+      return kept;
     },
   };
 }

@@ -15,13 +15,16 @@ const MOST_WAITING = 512;
  */
 export const TURN_MS = 3;
 
+/** Why work was not done: too much of the key is waiting, or the client has left. */
+type NotDone = 'full' | 'left';
+
 /** Who wants the result of some work. */
 interface Requester {
   readonly key?: KeyRecord['id'] | undefined;
   readonly socket?: ApiRequest['socket'];
 }
 
-interface Work<Result> extends PromiseWithResolvers<Result | undefined> {
+interface Work<Result> extends PromiseWithResolvers<Result | NotDone> {
   /** How many steps it has. */
   readonly count: number;
   readonly socket: Requester['socket'];
@@ -92,27 +95,26 @@ export function makeTurns<Result>(now: () => number) {
     }
     const isFull = () => stepsOf(queue.works) + work.count > MOST_WAITING;
     if (isFull()) queue.works = queue.works.filter(isWanted);
-    if (isFull()) work.resolve(undefined);
+    if (isFull()) work.resolve('full');
     else queue.works.push(work);
   }
 
   /**
    * @param count how many steps it has
-   * @returns the result, or a promise if it must wait for another turn; undefined if too much work of the key is
-   * waiting, or the client has left
+   * @returns the result, or a promise if it must wait for another turn
    */
   return (
     { key, socket }: Requester,
     count: number,
     steps: Iterator<void, Result>,
-  ): Result | Promise<Result | undefined> => {
+  ): Result | Promise<Result | NotDone> => {
     try {
       const isWaiting = isOver() || queues.some((each) => each.key === key);
       if (!isWaiting) {
         const { done, value } = takeStep(steps);
         if (done) return value;
       }
-      const resolvers = Promise.withResolvers<Result | undefined>();
+      const resolvers = Promise.withResolvers<Result | NotDone>();
       add(key, { socket, count, steps, ...resolvers });
       return resolvers.promise;
     } finally {
@@ -127,6 +129,6 @@ function stepsOf(works: readonly { readonly count: number }[]): number {
 
 function isWanted<Result>({ socket, resolve }: Work<Result>): boolean {
   const isLeft = socket?.destroyed === true;
-  if (isLeft) resolve(undefined);
+  if (isLeft) resolve('left');
   return !isLeft;
 }

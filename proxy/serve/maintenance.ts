@@ -22,8 +22,8 @@ export function makeMaintenance(
 
   async function set(next: number): Promise<void> {
     const before = seconds;
+    if (next !== before) await announce(next);
     seconds = next;
-    if (seconds !== before) await announce(seconds);
     if ((seconds === 0) === (before === 0)) return;
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`);
   }

@@ -174,7 +174,9 @@ const SETUP =
 /** The Markdown of a guide. */
 export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
   const text = readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8');
-  const withSetup = name === 'first-call' ? text : text.replace('\n\n', `\n\n${SETUP}\n\n`);
+  // After the title and the first paragraph, which says whom the guide is for.
+  const withSetup =
+    name === 'first-call' ? text : text.replace(/\n\n.+\n\n/, (first) => `${first}${SETUP}\n\n`);
   return withSetup
     .replaceAll('{{api}}', api)
     .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));

@@ -27,7 +27,7 @@ export function callApi(
     api(
       { method: 'GET', socket, head: request, target },
       {
-        send({ status, headers, body }, own) {
+        send({ status, headers, body }, own = '') {
           const lines = headers + own;
           const header = (name: string) => new RegExp(`^${name}: (.*)`, 'm').exec(lines)?.[1];
           resolve({ status, header, text: body.toString() });

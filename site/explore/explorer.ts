@@ -77,7 +77,9 @@ export function makeExplorer(parts: ExplorerParts): Answer {
 
   async function answer(request: IncomingMessage, head: RequestHead) {
     const rendered = await render(request, head, parts).catch((error) => {
-      parts.log.error({ err: error }, 'a page of the explorer failed');
+      // The API answers nobody who has left.
+      if (!request.socket.destroyed)
+        parts.log.error({ err: error }, 'a page of the explorer failed');
       return failure(parts.frame);
     });
     const { status, page, headers, type = HTML } = rendered;

@@ -18,7 +18,7 @@ test('the run-time dependencies are exactly what the product imports', () => {
   const imported = files.flatMap((file) => {
     const source = read(file);
     const found = source.matchAll(
-      /(?:\bfrom|^import|\bimport\(|\bresolve\()\s*'((?:@[\w-]+\/)?[\w-]+)[^':]*'/gm,
+      /(?:\bfrom|^import|\bimport\(|\bmeta\.resolve\()\s*'((?:@[\w-]+\/)?[\w-]+)[^':]*'/gm,
     );
     return [...found].map(([, name]) => name);
   });

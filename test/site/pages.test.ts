@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { CURRENT } from '#lib/format/layout.ts';
+import { html } from '#lib/pages/html.ts';
 import { type Generation, makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { endDownloads } from '#proxy/snapshot/stored-files.ts';
@@ -48,4 +49,18 @@ test('a generation is closed only after the page that shows it is made', async (
   expect(endDownloads(files.downloads)).toBe(false);
   await page;
   expect(endDownloads(files.downloads)).toBe(true);
+});
+
+test('a page that could not be made is made again when it is next asked for', async () => {
+  let fails = true;
+  const page = async () => {
+    if (fails) throw new Error('a read failed');
+    return html`<p>made</p>`;
+  };
+  const find = makePageFinder(new Map([['/page', page]]), { current: () => undefined });
+  await expect(find('/page')).rejects.toThrow('a read failed');
+  fails = false;
+  const made = await find('/page');
+  expect(made?.identity.body.toString()).toContain('made');
+  expect(await find('/page')).toBe(made);
 });

@@ -17,7 +17,7 @@ import {
 } from '../layout.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
 import { compareIdsAt, type IdColumns } from './ids.ts';
-import type { RecordColumns, RecordIndex } from './record-index.ts';
+import { hashSlug, type RecordColumns, type RecordIndex } from './record-index.ts';
 
 /**
  * @param sizeOf returns the size of a file of the generation in bytes; undefined if it does not exist
@@ -45,7 +45,7 @@ export function checkRecordIndex(
 }
 
 function checkPaths({ platforms, games }: RecordIndex): void {
-  const { rank, gameOfRank, slugStart, slugText, bySlug } = games;
+  const { rank, gameOfRank, slugStart, slugText, bySlug, slugHash } = games;
   checkStarts(slugStart, slugText.length, PATH_INDEX, 'slugStart');
   checkEach(rank.length, PATH_INDEX, '"gameOfRank" does not lead back to each game', (game) => {
     return gameOfRank[rank[game]] === game;
@@ -54,11 +54,18 @@ function checkPaths({ platforms, games }: RecordIndex): void {
     checkEach(count, PATH_INDEX, `the games of ${slug} are not in title order`, (at) => {
       return at === 0 || rank[firstGame + at] > rank[firstGame + at - 1];
     });
-    const wrongSlugs = `the games of ${slug} are not in the order of their slugs`;
-    checkEach(count, PATH_INDEX, wrongSlugs, (at) => {
-      const game = bySlug[firstGame + at];
+    const wrongSlugs = `the games of ${slug} are not in the order of their slugs' hashes`;
+    checkEach(count, PATH_INDEX, wrongSlugs, (place) => {
+      const at = firstGame + place;
+      const game = bySlug[at];
       if (game < firstGame || game >= firstGame + count) return false;
-      return at === 0 || compareSlices(slugText, slugStart, bySlug[firstGame + at - 1], game) < 0;
+      if (slugHash[at] !== hashSlug(slugText.subarray(slugStart[game], slugStart[game + 1])))
+        return false;
+      if (place === 0 || slugHash[at - 1] < slugHash[at]) return true;
+      return (
+        slugHash[at - 1] === slugHash[at] &&
+        compareSlices(slugText, slugStart, bySlug[at - 1], game) < 0
+      );
     });
   }
   checkIds(games, PATH_INDEX);

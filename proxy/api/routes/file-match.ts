@@ -36,7 +36,8 @@ export const fileMatchRoute = makeRoute(
       const body = matchBody(generation, items, members);
       return makeJsonResource(body, generation.id);
     }
-    const count = (ids ?? names).length;
+    // Ids are looked up in one step.
+    const count = ids === undefined ? names.length : 1;
     return (generation) => ({ count, steps: steps(generation) });
   },
 );

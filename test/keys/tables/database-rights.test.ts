@@ -40,7 +40,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
   it('needs only the rights in the documentation, and cannot change the history', async () => {
     await admin.run('CREATE TABLE game_titles (game_id BIGINT, title VARCHAR(500))');
     await user.grant('SELECT, SHOW VIEW ON *', ...KEYS_GRANTS);
-    // Some servers, such as MySQL, write a binary log, and operations/keys.md says what they need.
+    // Some servers, such as MySQL, write a binary log, and operations/from-your-site.md says what they need.
     await admin.run('SET GLOBAL log_bin_trust_function_creators = 1');
     await admin.run('CREATE TABLE people (no INT, mail VARCHAR(99), called VARCHAR(99))');
     await admin.run("INSERT INTO people VALUES (7, 'seven@covers.example', 'Seven')");
@@ -79,7 +79,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The table api_keys cannot be created: .*denied.*operations\/keys\.md lists\.\n$/,
+        /^The table api_keys cannot be created: .*denied.*operations\/from-your-site\.md lists\.\n$/,
       ),
     ]);
   });

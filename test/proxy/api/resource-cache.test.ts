@@ -1,6 +1,27 @@
-/** The cache of resources keeps those of targets that are worth it: which they are. */
+/** The cache of resources keeps those of targets that are worth it: which they are, and what it keeps of them. */
 import { expect, test } from 'vitest';
-import { makeFilter } from '#proxy/api/resource-cache.ts';
+import { makeFilter, makeResourceCache } from '#proxy/api/resource-cache.ts';
+import { makeResource, respond } from '#proxy/http/resource.ts';
+
+test('a resource is kept with the codings that are made of the one to send', async () => {
+  const cache = makeResourceCache();
+  const target = '/games/snes/chrono-trigger';
+  expect(cache.find('1', target)).toBe('new');
+  expect(cache.find('1', target)).toBe('repeated');
+  const kind = { ok: '', notModified: '' };
+  // A slice, as bodies are that were read together.
+  const body = Buffer.alloc(4_000, 'a').subarray(1_000);
+  const resource = makeResource({ kind, hash: 'ab', headers: '', body });
+  const sent = cache.add('1', target, { route: 'game', resource });
+  const response = respond(sent, { acceptEncoding: 'gzip', ifNoneMatch: undefined });
+  expect(response).toBeInstanceOf(Promise);
+  const kept = cache.find('1', target);
+  if (typeof kept === 'string') throw new Error(kept);
+  const compressed = await response;
+  expect(respond(kept.resource, { acceptEncoding: 'gzip', ifNoneMatch: undefined })).toBe(
+    compressed,
+  );
+});
 
 test('a target is known from its second request on', () => {
   const isKnown = makeFilter();

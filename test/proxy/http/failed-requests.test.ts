@@ -196,10 +196,15 @@ describe('an error', () => {
     await server.close();
   });
 
-  test.each(PATHS)(
-    'before a limit is known ends the connection with 500, %s',
-    async (_, fields) => {
-      const server = await serve({ limiter: { take: fault } });
+  test.each(
+    PATHS.flatMap(([way, fields]) => [
+      [way, 'at once', fields, fault] as const,
+      [way, 'later', fields, async () => fault()] as const,
+    ]),
+  )(
+    'before a limit is known ends the connection with 500, %s, %s',
+    async (_way, _when, fields, take) => {
+      const server = await serve({ limiter: { take } });
       const received = await server.get('/stats', keyless(fields));
       expect(received.split('HTTP/1.1 ')).toHaveLength(2);
       expect(received).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n/);

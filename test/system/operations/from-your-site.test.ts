@@ -220,10 +220,16 @@ test('the recipes for views correct slugs, missing titles, HTML entities and whi
   const url = await makeDatabase('mysql');
   const database = await openDatabase(url);
   const text = readFileSync(path.join(ROOT, 'operations/database.md'), 'utf8');
-  const recipes = blocksOf(text, 'sql').map((sql) =>
+  const [view = '', ...recipes] = blocksOf(text, 'sql').map((sql) =>
     sql.replaceAll('site.games', 'site_games').replaceAll('catalogue_api.games', 'games'),
   );
   expect(recipes).toHaveLength(5);
+  // Each recipe takes the place of the column that it names.
+  const views = recipes.map((recipe) => {
+    const [, column = ''] = / AS (slug|title)\n$/.exec(recipe) ?? [];
+    expect(view).toContain(` g.${column},`);
+    return view.replace(`g.${column}`, () => recipe.trim());
+  });
   await database.run(
     `CREATE TABLE site_games (id INT, platform_id INT, slug VARCHAR(50), title VARCHAR(50), release_year INT,
       description TEXT, genres TEXT, developer TEXT, publisher TEXT)`,
@@ -233,8 +239,8 @@ test('the recipes for views correct slugs, missing titles, HTML entities and whi
       (3, 2, 'a-b', 'Q &amp;lt; &#39;R&#39; &quot;S&quot;'), (4, 3, 'é', CONCAT('A  ', CHAR(7), 'B '))`,
   );
   const found: unknown[] = [];
-  for (const recipe of recipes) {
-    for (const sql of statements(recipe)) await database.run(sql);
+  for (const each of views) {
+    for (const sql of statements(each)) await database.run(sql);
     found.push(await database.rows('SELECT slug, title FROM games ORDER BY id'));
   }
   await database.close();

@@ -117,6 +117,7 @@ test.each<[string, RegExp, RecordChange]>([
   ['slugs out of order', NOT_BY_SLUG, ({ games }) => swap(games.bySlug, 0, 1)],
   ['a slug twice', NOT_BY_SLUG, ({ games }) => games.bySlug.copyWithin(1, 0, 1)],
   ['a slug of no game', NOT_BY_SLUG, ({ games }) => games.bySlug.fill(90, 89)],
+  ['the hash of another slug', NOT_BY_SLUG, ({ games }) => add(games.slugHash, 0, 1)],
   ['a slug of another platform', NOT_BY_SLUG, ({ games }) => swap(games.bySlug, 0, 88)],
   [
     'an id of no cover',

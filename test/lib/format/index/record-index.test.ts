@@ -1,4 +1,5 @@
 /** The index of games and covers: everything is found by its name, and damaged files by theirs. */
+import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import type { GameNumber } from '#lib/columns/numbers.ts';
@@ -18,6 +19,8 @@ describe('the index of records', () => {
   // The same slugs on every platform, one of which has no game.
   const sizes = [30, 0, 200, 1];
   const slugs = sizes.flatMap((size) => Array.from({ length: size }, (_, i) => `game-${i}.~_A`));
+  // These two have the same hash.
+  slugs.splice(40, 2, 'game-7ba639b0b7', 'game-47a5f7887c');
   const records = sizes.map(
     (size, i) =>
       `{"slug":"p${i}","name":"É ${i}","game_count":${size},"cover_count":${size},"url":"x"}`,
@@ -41,6 +44,12 @@ describe('the index of records', () => {
     hash: new Uint32Array(count * 2),
   });
   const platformAt = (game: number) => firstOf.findLastIndex((first) => game >= first);
+  const bySlug = Uint32Array.from(slugs.keys()).sort(
+    (a, b) =>
+      platformAt(a) - platformAt(b) ||
+      crc32(slugs[a]) - crc32(slugs[b]) ||
+      (slugs[a] < slugs[b] ? -1 : 1),
+  );
   const games: NamedColumns = { ...places(), firstCover: startsOf(slugs.map(() => 1)) };
   const paths: NamedColumns = {
     rank: new Uint32Array(count),
@@ -50,9 +59,8 @@ describe('the index of records', () => {
     idHigh: new Uint32Array(count),
     idLow: Uint32Array.from(slugs.keys()),
     numberOfId: Uint32Array.from(slugs.keys()).reverse(),
-    bySlug: Uint32Array.from(slugs.keys()).sort(
-      (a, b) => platformAt(a) - platformAt(b) || (slugs[a] < slugs[b] ? -1 : 1),
-    ),
+    bySlug,
+    slugHash: Uint32Array.from(bySlug, (game) => crc32(slugs[game])),
   };
   const covers: NamedColumns = {
     ...places(),
