@@ -21,6 +21,7 @@ import {
   readManifest,
   readManifestFile,
 } from '../lib/generations/generations.ts';
+import { publishedAt } from '../lib/generations/history.ts';
 import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
 import { KEEP_VARIABLES, type Keep, keepOf, prune } from '../lib/generations/prune.ts';
 import { rollbackTo } from '../lib/generations/rollback.ts';
@@ -184,12 +185,15 @@ function list({ dir, stdout, stderr }: VerbContext, { switches }: Arguments): vo
     const folder = generationDir(dir, id);
     const current = id === currentNow;
     let [counts, fault]: [Manifest['counts'] | null, string | null] = [null, null];
+    let published_at: string;
     try {
-      ({ counts } = readManifest(folder));
+      const manifest = readManifest(folder);
+      counts = manifest.counts;
+      published_at = publishedAt(manifest);
     } catch (error) {
       fault = (error as Error).message;
+      published_at = statSync(folder).mtime.toISOString();
     }
-    const published_at = statSync(folder).mtime.toISOString();
     return { id, current, published_at, counts, fault, held: current && why !== undefined };
   });
   if (switches.has('json')) {
@@ -255,7 +259,8 @@ async function why(
   try {
     for (const line of await explain(dir, pickId(dir, undefined), ask, name)) print(stdout, line);
   } finally {
-    if (fault !== undefined) print(stderr, `The database was not asked: ${fault}`);
+    if (fault !== undefined)
+      print(stderr, `The database ${database ? 'did not answer' : 'was not asked'}: ${fault}`);
     await database?.close();
   }
 }

@@ -22,6 +22,8 @@ export type Send = (request: Request) => Promise<Response>;
 
 /** The statuses after which the same request may succeed later. */
 const TRY_LATER = [429, 503];
+/** In seconds: an API that says "at once" each time is asked a bounded number of times. */
+const SHORTEST_WAIT = 1;
 
 /** @returns a function that throws an `ApiError`, or what `fetch` throws, such as an `AbortError` */
 export function makeSend(options: SendOptions): Send {
@@ -33,8 +35,9 @@ export function makeSend(options: SendOptions): Send {
     for (let waited = 0; ; ) {
       const response = await fetchOnce(request);
       if (response.ok || response.status === 304) return response;
-      const seconds = TRY_LATER.includes(response.status) ? retryAfterOf(response) : undefined;
-      if (seconds === undefined || waited + seconds > longestWait) {
+      const asked = TRY_LATER.includes(response.status) ? retryAfterOf(response) : undefined;
+      const seconds = Math.max(asked ?? 0, SHORTEST_WAIT);
+      if (asked === undefined || waited + seconds > longestWait) {
         throw await errorOf(response, request.url);
       }
       // An unread body would keep its connection busy.

@@ -78,11 +78,11 @@ export async function runCommand(
 
 /** Waits until an address answers with a status below 300. */
 export async function waitUntilReady(address: string): Promise<void> {
-  const deadline = Date.now() + READY_DEADLINE_MS;
-  while (!(await fetch(address).catch(() => undefined))?.ok) {
+  const signal = AbortSignal.timeout(READY_DEADLINE_MS);
+  while (!(await fetch(address, { signal }).catch(() => undefined))?.ok) {
     // While the demo is stopping, its caller must not continue.
     if (isStopping) await new Promise(() => {});
-    if (Date.now() > deadline) throw new Error(`${address} did not become ready.`);
+    if (signal.aborted) throw new Error(`${address} did not become ready.`);
     await pause(100);
   }
 }

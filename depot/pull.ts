@@ -26,6 +26,7 @@ import { withRunLock } from '../lib/generations/lock.ts';
 import { beginGeneration, ONLY_CURRENT } from '../lib/generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../lib/generations/publish.ts';
 import { type CheckFind, withoutRecords } from '../lib/generations/verify.ts';
+import { messageOf } from '../lib/program/failure.ts';
 import {
   type Depot,
   orRefuse,
@@ -107,7 +108,12 @@ export class Pull {
         await publishAs(snapshotsDir, dir, encoded, previous, steps);
         pulled = { manifest, ...counts };
       }
-      rmSync(this.staging, { recursive: true, force: true });
+      try {
+        rmSync(this.staging, { recursive: true, force: true });
+      } catch (error) {
+        // The generation is current: the pull has not failed.
+        report.warn(`${this.staging} was not removed: ${messageOf(error)}`);
+      }
       return pulled;
     } finally {
       clear();

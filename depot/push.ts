@@ -49,6 +49,8 @@ const PUSH_FOLDER = 'push';
 const COMPRESSION = { [zlib.ZSTD_c_compressionLevel]: 6 };
 /** In bytes. With Node's usual pieces of 64 KB, a push takes 7 % more CPU time. */
 const PIECE = 1024 * 1024;
+/** In bytes. What is sent is in memory, compressed; a pack may have 4 GB. */
+const LARGE = 256e6;
 /**
  * Longer than a push or a pull usually takes; others begin again. What was taken down must be gone 10 minutes
  * after the release was replaced, which leaves time for a depot that fails for a while.
@@ -184,7 +186,7 @@ async function putMissing(
     await depot.put(storedFile(file.sha256), compressed);
     sentBytes += compressed.length;
   };
-  await transferAll('sending', missing, send, report);
+  await transferAll('sending', missing, send, report, LARGE);
   // Only if it is not there: the time of a manifest tells when the generation before was replaced.
   const name = storedManifest(id);
   if (sizes.get(name) !== encoded.length) await depot.put(name, encoded);

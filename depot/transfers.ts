@@ -76,9 +76,10 @@ export function totalSize(files: readonly { readonly size: number }[]): number {
 }
 
 /**
- * Transfers files, a few at a time. The largest come first, so that none is left alone at the end. After an
- * error, no other is begun, and those that are under way end: the next pull or push finds them.
+ * Transfers files, a few at a time, but only one that is large. The largest come first, so that none is left alone
+ * at the end. After an error, no other is begun, and those that are under way end: the next pull or push finds them.
  * @param action what the report calls it, such as "sending"
+ * @param large in bytes; by default, no file is
  * @throws the first error
  */
 export async function transferAll<T extends { readonly size: number }>(
@@ -86,13 +87,20 @@ export async function transferAll<T extends { readonly size: number }>(
   files: readonly T[],
   transfer: (file: T) => Promise<unknown>,
   { advance }: TransferReport,
+  large = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const size = totalSize(files);
   const queue = files.toSorted((a, b) => a.size - b.size);
   let done = 0;
+  let lastLarge: Promise<unknown> = Promise.resolve();
+  const transferInTurn = (file: T) => {
+    if (file.size < large) return transfer(file);
+    lastLarge = lastLarge.then(() => transfer(file));
+    return lastLarge;
+  };
   async function transferNext(): Promise<void> {
     for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-      await transfer(file).catch((error: unknown) => {
+      await transferInTurn(file).catch((error: unknown) => {
         queue.length = 0;
         throw error;
       });

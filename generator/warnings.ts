@@ -1,6 +1,6 @@
 /** Warnings about a catalogue as a whole. Those about single rows are made where the rows are read. */
 import { isFrontType, USUAL_FRONT_TYPES } from '../find/names/fronts.ts';
-import { at, type GameNumber, next } from '../lib/columns/numbers.ts';
+import { type GameNumber, next, numberAt } from '../lib/columns/numbers.ts';
 import { compareIds } from '../lib/format/index/ids.ts';
 import type { NumberedCatalogue } from './order/numbering.ts';
 import { countsText, MOST_LISTED, type Warning } from './report/report.ts';
@@ -12,18 +12,28 @@ export function findWarnings(catalogue: NumberedCatalogue): readonly Warning[] {
   return [...findTitlesInOtherCase(catalogue), ...findMissingFronts(catalogue)];
 }
 
-/** Titles that are equal but for case, of games of one platform. In title order, such games stand side by side. */
+/** How many games before a game are compared with it. */
+const MOST_BEFORE = 8;
+
+/**
+ * Titles that are equal but for case, of games of one platform. In title order, such games stand together, perhaps
+ * with others between them that differ in accents.
+ */
 function findTitlesInOtherCase({ games, numbering }: NumberedCatalogue): Warning[] {
   const { itemOfGame } = numbering;
   const { platform, titleHash } = games;
   const found: { readonly game: GameItem; readonly value: string }[] = [];
-  for (let number = at<GameNumber>(1); number < itemOfGame.length; number = next(number)) {
-    const [before, game] = [itemOfGame[at<GameNumber>(number - 1)], itemOfGame[number]];
-    const [a, b] = [titleHash[before], titleHash[game]];
-    if (a === b || a >>> 16 !== b >>> 16 || platform[before] !== platform[game]) continue;
-    const titles = [games.title(before), games.title(game)] as const;
-    if (titles[0].toLowerCase() === titles[1].toLowerCase())
+  for (let number = numberAt<GameNumber>(1); number < itemOfGame.length; number = next(number)) {
+    const game = itemOfGame[number];
+    for (let other = number - 1; other >= Math.max(0, number - MOST_BEFORE); other--) {
+      const before = itemOfGame[numberAt<GameNumber>(other)];
+      const [a, b] = [titleHash[before], titleHash[game]];
+      if (a === b || a >>> 16 !== b >>> 16 || platform[before] !== platform[game]) continue;
+      const titles = [games.title(before), games.title(game)] as const;
+      if (titles[0].toLowerCase() !== titles[1].toLowerCase()) continue;
       found.push({ game, value: titles.join(' / ') });
+      break;
+    }
   }
   if (found.length === 0) return [];
   const idAt = ({ game }: { readonly game: GameItem }) => idOf(games.ids, game);

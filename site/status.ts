@@ -2,9 +2,10 @@
  * /status: how old the data is, when it was last published, and whether there is maintenance, as a page and as
  * JSON. All of it comes from files, so it can be read while the database is gone. No key is needed.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { GENERATIONS, MAINTENANCE_FILE } from '../lib/format/layout.ts';
+import { MAINTENANCE_FILE } from '../lib/format/layout.ts';
+import { publishedAt } from '../lib/generations/history.ts';
 import { readReplicaState } from '../lib/generations/state-files.ts';
 import { html } from '../lib/pages/html.ts';
 import { renderPage, type SiteFrame } from '../lib/pages/layout.ts';
@@ -32,16 +33,14 @@ type Status = Awaited<ReturnType<typeof readStatus>>;
 
 /** The members of /status.json. Times are RFC 3339 UTC; null stands for what is not known. */
 async function readStatus({ snapshotsDir, current }: StatusParts) {
-  const id = current()?.id;
-  const published =
-    id && statSync(path.join(snapshotsDir, GENERATIONS, id), { throwIfNoEntry: false });
+  const { id, manifest } = current() ?? {};
   const agreed = id && (await readDataTime(snapshotsDir, id, readReplicaState(snapshotsDir)));
   return {
     snapshot: id ?? null,
     /** When the snapshot last agreed with the database. */
     data_as_of: agreed ? new Date(agreed).toISOString() : null,
     data_age_seconds: agreed ? Math.max(0, Math.round((Date.now() - agreed) / 1000)) : null,
-    published_at: published ? published.mtime.toISOString() : null,
+    published_at: manifest ? publishedAt(manifest) : null,
     maintenance: existsSync(path.join(snapshotsDir, MAINTENANCE_FILE)),
   };
 }

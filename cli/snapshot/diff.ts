@@ -8,6 +8,7 @@ import { findById, type IdColumns, splitId } from '../../lib/format/index/ids.ts
 import { platformOf, type RecordColumns } from '../../lib/format/index/record-index.ts';
 import { encodeName, type RecordName } from '../../lib/format/index/removed.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
+import { isObject } from '../../lib/format/json/values.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
 import { type Compared, compareGenerations } from '../../lib/generations/compare.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
@@ -89,7 +90,7 @@ function* changedMembers(
   name = '',
 ): Generator<RecordChange['members'][number]> {
   const isList = Array.isArray(before) && Array.isArray(after) && before.length === after.length;
-  if (isList || (isObject(before) && isObject(after))) {
+  if (isList || (isParsed(before) && isParsed(after))) {
     const [from, to] = [before, after] as Record<string, unknown>[];
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
       const inner = isList ? `${name}[${key}]` : name === '' ? key : `${name}.${key}`;
@@ -98,9 +99,9 @@ function* changedMembers(
   } else if (JSON.stringify(before) !== JSON.stringify(after)) yield [name, before, after];
 }
 
-function isObject(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return !('rawJSON' in value);
+/** Whether a value is an object of JSON, not a number that is kept as it was written. */
+function isParsed(value: unknown): boolean {
+  return isObject(value) && !('rawJSON' in value);
 }
 
 const SIGNS = { added: '+', changed: '~', removed: '-' };

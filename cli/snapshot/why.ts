@@ -29,6 +29,7 @@ import { publishedAt, readHistory } from '../../lib/generations/history.ts';
 import { whyHeld } from '../../lib/generations/hold.ts';
 import { ONLY_CURRENT } from '../../lib/generations/prune.ts';
 import { readStatus } from '../../lib/generations/state-files.ts';
+import { VARIABLES } from '../../lib/program/environment/variables.ts';
 import { printable } from '../../lib/program/printable.ts';
 import { SILENT } from '../../lib/program/progress.ts';
 
@@ -75,7 +76,10 @@ export async function explain(
       if (id === current) throw error;
     }
   }
-  const names = [...readName(word), ...Array.from(covers, (id): Name => ({ kind: 'cover', id }))];
+  const names = [
+    ...readName(word, settings),
+    ...Array.from(covers, (id): Name => ({ kind: 'cover', id })),
+  ];
   const subjects = new Map<string, RecordName>();
   const addNamed = (subject: RecordName) => {
     // The record of the current generation comes first: a row that is left out may have its path, too.
@@ -183,14 +187,26 @@ function nextText(snapshotsDir: string, isPublic: boolean): string {
 const API_PATH =
   /^(?:https?:\/\/[^/]+)?(?:\/api\/v1)?\/(platforms|games|covers)\/([^/]+)(?:\/([^/]+)(?:\/covers)?)?$/;
 
-/** The `url` of a platform or game. */
-const RECORD_URL = /^https?:\/\/.+\/platform\/([^/]+)(?:\/game\/([^/]+))?$/;
+/** What an address has in the places of its template; nothing if it does not fit. */
+function readUrl(word: string, template: string, { site_url }: Settings): Record<string, string> {
+  const places: string[] = [];
+  const parts = template.split(/\{(\w+)\}/).map((part, at) => {
+    if (at % 2 === 0 || part === 'site') return RegExp.escape(part === 'site' ? site_url : part);
+    places.push(part);
+    return '([^/?#&=]+)';
+  });
+  const found = new RegExp(`^${parts.join('')}$`).exec(word)?.slice(1) ?? [];
+  return Object.fromEntries(found.map((value, at) => [places[at], value]));
+}
 
-function readName(word: string): Name[] {
+function readName(word: string, settings: Settings): Name[] {
+  const { game_url = VARIABLES.GAME_URL[0], platform_url = VARIABLES.PLATFORM_URL[0] } = settings;
+  const { id, game, platform: on } = readUrl(word, game_url, settings);
+  if (id !== undefined) return [{ kind: 'game', id }];
+  if (game !== undefined) return [{ kind: 'game', slug: game, ...(on && { platform: on }) }];
+  const { platform: named } = readUrl(word, platform_url, settings);
+  if (named !== undefined) return [{ kind: 'platform', slug: named }];
   const [, list, first, second] = API_PATH.exec(word) ?? [];
-  const [, platformOfUrl, gameOfUrl] = RECORD_URL.exec(word) ?? [];
-  if (gameOfUrl !== undefined) return [{ kind: 'game', platform: platformOfUrl, slug: gameOfUrl }];
-  if (platformOfUrl !== undefined) return [{ kind: 'platform', slug: platformOfUrl }];
   if (list === 'covers') return splitId(first) ? [{ kind: 'cover', id: first }] : [];
   if (list === 'platforms') return [{ kind: 'platform', slug: first }];
   if (second !== undefined) return [{ kind: 'game', platform: first, slug: second }];

@@ -220,7 +220,8 @@ function startClients(api: string, key: string) {
 
 /** What a proxy serves, and what it has answered. */
 async function lineOf({ name, port, adminPort }: Edge, countOf: ReturnType<typeof startClients>) {
-  const state = await fetch(`http://127.0.0.1:${adminPort}/readyz`)
+  const signal = AbortSignal.timeout(REPORT_INTERVAL_MS);
+  const state = await fetch(`http://127.0.0.1:${adminPort}/readyz`, { signal })
     .then((reply) => reply.json() as Promise<{ snapshot: string; limits: { mode: string } }>)
     .catch(() => ({ snapshot: 'no answer', limits: { mode: 'unknown' } }));
   const counts = `${countOf(port, 200)} admitted, ${countOf(port, 429)} × 429`;

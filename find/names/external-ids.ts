@@ -2,7 +2,7 @@
  * Ids that others have given to games: hashes of files, serials, numbers in other databases. One rule of
  * spelling per source serves the table `game_ids` and the parameter `ids`.
  */
-import { at } from '../../lib/columns/numbers.ts';
+import { numberAt } from '../../lib/columns/numbers.ts';
 import { entriesAt, findText, type Postings } from '../../lib/columns/postings.ts';
 
 const HASHES = /^(?:crc32|md5|sha1|sha256)$/;
@@ -39,5 +39,5 @@ export function externalIdKey(source: string, value: string): string {
 export function numbersWithId<N extends number>(ids: Postings, text: string): N[] {
   const id = parseExternalId(text);
   const index = id === undefined ? -1 : findText(ids, externalIdKey(id.source, id.value));
-  return index < 0 ? [] : Array.from(entriesAt(ids, index), at<N>);
+  return index < 0 ? [] : Array.from(entriesAt(ids, index), numberAt<N>);
 }

@@ -6,7 +6,7 @@
 import type { Column } from '../../lib/columns/columns.ts';
 import { columnOf, group, merge, numbersOf, reverse, through } from '../../lib/columns/columns.ts';
 import type { GameNumber, None, Rank } from '../../lib/columns/numbers.ts';
-import { at, NONE, next } from '../../lib/columns/numbers.ts';
+import { NONE, next, numberAt } from '../../lib/columns/numbers.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
 import type {
   Catalogue,
@@ -60,7 +60,7 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   let count = 0;
   for (let index = 0; index < byId.length; index++)
     if (sameNamed[byId[index]] === NONE) others[count++] = byId[index];
-  const inOrder = others.subarray(0, count).sort((a, b) => compare(at(a), at(b)));
+  const inOrder = others.subarray(0, count).sort((a, b) => compare(numberAt(a), numberAt(b)));
   const merged = merge<GameItem>(games.inOrder, columnOf<number, GameItem>(inOrder), compare);
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
@@ -109,8 +109,8 @@ function sortCovers(
     typeOrder[type.column[a]] - typeOrder[type.column[b]] ||
     compareIds(idOf(ids, a), idOf(ids, b));
   const items = numbersOf(itemOfCover);
-  const compareItems = (a: number, b: number) => compare(at(a), at(b));
-  for (let game = at<GameNumber>(0); game + 1 < firstCoverOfGame.length; game++) {
+  const compareItems = (a: number, b: number) => compare(numberAt(a), numberAt(b));
+  for (let game = numberAt<GameNumber>(0); game + 1 < firstCoverOfGame.length; game++) {
     const [from, to] = [firstCoverOfGame[game], firstCoverOfGame[next(game)]];
     // Stored covers are in this order; rows come after them.
     if (to - from > 1 && items[to - 1] >= firstRow) items.subarray(from, to).sort(compareItems);

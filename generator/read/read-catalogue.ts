@@ -12,7 +12,7 @@ import {
 import { NO_YEAR } from '../../find/search/write-filters.ts';
 import { type Column, columnOf, indexesOf, makeColumn } from '../../lib/columns/columns.ts';
 import type { None } from '../../lib/columns/numbers.ts';
-import { at, NONE } from '../../lib/columns/numbers.ts';
+import { NONE, numberAt } from '../../lib/columns/numbers.ts';
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { getOrAdd } from '../../lib/program/get-or-add.ts';
@@ -136,7 +136,7 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
   );
   return {
     platforms: found,
-    numberOf: new Map(found.map(({ id }, number) => [id, at(number)])),
+    numberOf: new Map(found.map(({ id }, number) => [id, numberAt(number)])),
     allIds,
     asText: JSON.stringify([found, [...allIds]]),
   };
@@ -173,7 +173,7 @@ async function readGames(reading: Reading): Promise<GameRows> {
     },
     take(row, note) {
       const id = nextId(row[GAME.id]);
-      const index = at<GameRow>(count++);
+      const index = numberAt<GameRow>(count++);
       setId(games.ids, index, id);
       const platformId = String(row[GAME.platform_id]);
       const platform = platforms.numberOf.get(platformId);
@@ -254,7 +254,7 @@ async function readCovers(reading: Reading, games: GameRows): Promise<CoverRows>
     blockOf,
     take(row, note) {
       const id = nextId(row[COVER.id]);
-      const index = at<CoverRow>(count++);
+      const index = numberAt<CoverRow>(count++);
       setId(covers.ids, index, id);
       if (row[COVER.status] !== APPROVED) return;
       const gameId = check.checkId(row[COVER.game_id], 'game_id');
@@ -321,7 +321,7 @@ async function readFiles(reading: Reading, games: GameRows, covers: CoverRows): 
       if (covers.game[cover] === NONE) return;
       const url = check.checkFileUrl(row[FILE.path], filesUrl);
       check.noteOddText(String(row[FILE.path]), 'path', note, 'path');
-      const file = at<FileRow>(count++);
+      const file = numberAt<FileRow>(count++);
       const address = check.encodeUrl(url, filesUrl);
       files.texts.add(file, check.encodeValues(row, FILE_MEMBERS, address, note));
       files.next[file] = NONE;

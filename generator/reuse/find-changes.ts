@@ -265,7 +265,10 @@ async function compareRecentBlocks(
       if (all[group][block] !== undefined) before[block] = all[group][block];
     const ranges = [...rangesOf(group, blocks[by], shifts)];
     const after = await readFingerprints(reader, group, shifts, now, ranges);
-    const ofKnown = ranges.map((range) => `${range} AND id <= ${readUpTo[table].lastId}`);
+    const { lastId } = readUpTo[table];
+    if (lastId !== null && readId(lastId) === undefined)
+      throw new Error(`${lastId} is not the id of a row of ${table}`);
+    const ofKnown = ranges.map((range) => `${range} AND id <= ${lastId}`);
     const known = await readFingerprints(reader, group, shifts, now, ofKnown);
     // A row that came from another block would stay there, too, and one that is gone may have come to another.
     for (const block of blocks[by])

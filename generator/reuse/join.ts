@@ -17,7 +17,7 @@ import {
 } from '../../lib/columns/columns.ts';
 import type { StoredColumn } from '../../lib/columns/container.ts';
 import type { GameNumber, Rank } from '../../lib/columns/numbers.ts';
-import { at, NONE, type None } from '../../lib/columns/numbers.ts';
+import { NONE, type None, numberAt } from '../../lib/columns/numbers.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
 import {
@@ -130,7 +130,7 @@ function joinItems(
       inOrder,
       slug: (item) =>
         stored !== undefined && item < firstRow
-          ? gameSlug(stored.index, at(item))
+          ? gameSlug(stored.index, numberAt(item))
           : slugOf(rows.games, rowOf(item, firstRow)),
       title: (item) =>
         stored !== undefined && item < firstRow

@@ -8,7 +8,7 @@
 
 import type { FilterOf } from '../../find/search/value-filters.ts';
 import type { Column } from '../../lib/columns/columns.ts';
-import { at, type In, type None } from '../../lib/columns/numbers.ts';
+import { type In, type None, numberAt } from '../../lib/columns/numbers.ts';
 import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import type { ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import type { Ids } from './ids.ts';
@@ -146,7 +146,7 @@ export type Covers = CoverColumns<CoverItem, GameItem> & Items<CoverItem>;
 
 /** The row of an item from `firstRow` on. */
 export function rowOf<Row extends number>(item: number, firstRow: number): Row {
-  return at(item - firstRow);
+  return numberAt(item - firstRow);
 }
 
 /** Where records are written: after a single `reserve`, into `buffer` from `at` on. */

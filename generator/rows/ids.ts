@@ -1,7 +1,7 @@
 /** Ids of rows: unsigned 64-bit integers, as columns of their halves. `lib/format/index/ids.ts` has single ids. */
 import { firstIndexNear } from '../../lib/columns/arrays.ts';
 import { type Column, makeColumn, numbersOf } from '../../lib/columns/columns.ts';
-import { at } from '../../lib/columns/numbers.ts';
+import { numberAt } from '../../lib/columns/numbers.ts';
 import { evenlySpaced, type Id, splitId, textOfId } from '../../lib/format/index/ids.ts';
 
 /** The upper and lower halves of ids. */
@@ -47,8 +47,8 @@ export function valueOfDigits(digits: string): string | number {
 export function findId<Of extends number>(ids: Ids<Of>, rows: number, id: Id): Of | undefined {
   if (rows === 0) return undefined;
   const compareAt = (index: number) =>
-    ids.high[at<Of>(index)] - id[0] || ids.low[at<Of>(index)] - id[1];
-  const near = evenlySpaced(idOf(ids, at(0)), idOf(ids, at(rows - 1)), rows, id);
+    ids.high[numberAt<Of>(index)] - id[0] || ids.low[numberAt<Of>(index)] - id[1];
+  const near = evenlySpaced(idOf(ids, numberAt(0)), idOf(ids, numberAt(rows - 1)), rows, id);
   const row = firstIndexNear(near, 0, rows, (index) => compareAt(index) >= 0);
-  return row < rows && compareAt(row) === 0 ? at(row) : undefined;
+  return row < rows && compareAt(row) === 0 ? numberAt(row) : undefined;
 }

@@ -47,12 +47,12 @@ export class Runs {
   }
 
   /**
-   * Starts a run, unless one is under way.
+   * Starts a run, unless one is under way, or {@link stop} was called.
    * @param isRecent whether it reads only the recent changes @returns how it ended, once it has
    */
   readonly start = async (isRecent = false): Promise<RunEnd> => {
     // The generator checks for a hold, too, but opens the database first.
-    if (this.isRunning() || this.isHeld()) return 'not read';
+    if (this.isStopping || this.isRunning() || this.isHeld()) return 'not read';
     this.isRecent = isRecent;
     this.underWay = this.run();
     return this.underWay;
@@ -73,7 +73,7 @@ export class Runs {
     this.running?.kill('SIGTERM');
   };
 
-  /** Ends the run under way. */
+  /** Ends the run under way, and starts no other. */
   async stop(): Promise<void> {
     this.isStopping = true;
     this.running?.kill('SIGTERM');

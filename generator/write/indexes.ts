@@ -14,7 +14,7 @@ import {
 import { makeFilters } from '../../find/search/write-filters.ts';
 import { foldCase } from '../../find/text/words.ts';
 import { type Column, groupsOf, numbersOf, through } from '../../lib/columns/columns.ts';
-import { at, next, type Rank } from '../../lib/columns/numbers.ts';
+import { next, numberAt, type Rank } from '../../lib/columns/numbers.ts';
 import { findText, startsOfLists } from '../../lib/columns/postings.ts';
 import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
 import { hashSlug, NO_VALUE } from '../../lib/format/index/record-index.ts';
@@ -141,14 +141,14 @@ export function filterColumns({ games, covers, numbering }: PackedCatalogue): Fi
   const ofGame = ({ texts, column }: Values<GameItem>) => ({
     texts,
     forEach(add: Add) {
-      for (let rank = at<Rank>(0); rank < itemOfRank.length; rank++)
+      for (let rank = numberAt<Rank>(0); rank < itemOfRank.length; rank++)
         add(rank, column[itemOfRank[rank]]);
     },
   });
   const ofCovers = ({ texts, column }: Values<CoverItem>) => ({
     texts,
     forEach(add: Add) {
-      for (let rank = at<Rank>(0); rank < gameOfRank.length; rank++) {
+      for (let rank = numberAt<Rank>(0); rank < gameOfRank.length; rank++) {
         const game = gameOfRank[rank];
         for (let cover = firstCoverOfGame[game]; cover < firstCoverOfGame[next(game)]; cover++)
           add(rank, column[itemOfCover[cover]]);

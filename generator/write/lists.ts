@@ -4,7 +4,7 @@
  */
 
 import { numbersOf } from '../../lib/columns/columns.ts';
-import { at, type GameNumber, next } from '../../lib/columns/numbers.ts';
+import { type GameNumber, next, numberAt } from '../../lib/columns/numbers.ts';
 import { compareIds, textOfId } from '../../lib/format/index/ids.ts';
 import { type TitleColumns, titleLists } from '../../lib/format/index/titles.ts';
 import { coversPack, TITLE_INDEX, titleList } from '../../lib/format/layout.ts';
@@ -22,7 +22,7 @@ import type { PackedCatalogue } from './packs.ts';
 function countPlatforms({ platforms, numbering }: PackedCatalogue) {
   const { firstGame, firstCoverOfPlatform } = numbering;
   return platforms.map(({ slug, name }, index) => {
-    const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
+    const [from, to] = [numberAt<PlatformNumber>(index), numberAt<PlatformNumber>(index + 1)];
     const games = firstGame[to] - firstGame[from];
     const covers = firstCoverOfPlatform[to] - firstCoverOfPlatform[from];
     return { slug, name: name.toWellFormed(), games, covers };
@@ -90,7 +90,7 @@ export function makeStats(catalogue: PackedCatalogue, [latest]: readonly CoverIt
   const { covers, numbering } = catalogue;
   const { firstCoverOfGame, itemOfGame } = numbering;
   let [gamesWithCovers, coverFiles] = [0, 0];
-  for (let game = at<GameNumber>(0); game < itemOfGame.length; game++)
+  for (let game = numberAt<GameNumber>(0); game < itemOfGame.length; game++)
     if (firstCoverOfGame[next(game)] > firstCoverOfGame[game]) gamesWithCovers++;
   for (let position = 0; position < covers.byId.length; position++)
     coverFiles += covers.files[covers.byId[position]];
@@ -140,7 +140,7 @@ export async function writeTitleLists(
   titles: TitleColumns,
 ): Promise<ManifestFile[]> {
   const idOfGame = (game: number) =>
-    textOfId(idOf(games.ids, numbering.itemOfGame[at<GameNumber>(game)]));
+    textOfId(idOf(games.ids, numbering.itemOfGame[numberAt<GameNumber>(game)]));
   const files: ManifestFile[] = [];
   for (const [platform, content] of titleLists(titles, numbersOf(numbering.firstGame), idOfGame)) {
     const name = titleList(platforms[platform].slug);

@@ -4,7 +4,7 @@
  */
 
 import type { Column } from '../../lib/columns/columns.ts';
-import { at, NONE } from '../../lib/columns/numbers.ts';
+import { NONE, numberAt } from '../../lib/columns/numbers.ts';
 import { hashBytes } from '../../lib/format/content-hash.ts';
 import type { RecordColumns } from '../../lib/format/index/record-index.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
@@ -67,7 +67,7 @@ export async function writePack<N extends number, Item extends number>(
 ): Promise<ManifestFile> {
   if (from === to) return output.write(name, [EMPTY_PACK]);
   const stop: number = to;
-  const recordAt = (number: number) => record[itemOf[at<N>(number)]];
+  const recordAt = (number: number) => record[itemOf[numberAt<N>(number)]];
   /** The end of the records that the source has one after another, from that of a number on. */
   const endOfSame = (number: number) => {
     const first = recordAt(number);
@@ -110,7 +110,7 @@ export async function writePack<N extends number, Item extends number>(
         number = end;
         continue;
       }
-      add(writer, itemOf[at<N>(number)], at(number));
+      add(writer, itemOf[numberAt<N>(number)], numberAt(number));
       const length = writer.end() - offset;
       positions.byteOffset[number] = offset;
       positions.byteLength[number] = length;

@@ -4,7 +4,7 @@ import { optionsAsData, type TextTarget } from '../../find/search/minisearch.ts'
 import { type TitleFiles, writeTitles } from '../../find/write.ts';
 import { numbersOf, through } from '../../lib/columns/columns.ts';
 import type { GameNumber, Rank } from '../../lib/columns/numbers.ts';
-import { at, next } from '../../lib/columns/numbers.ts';
+import { next, numberAt } from '../../lib/columns/numbers.ts';
 import { textOfId } from '../../lib/format/index/ids.ts';
 import { encodeIndex, openIndexFile } from '../../lib/format/index/index-file.ts';
 import * as layout from '../../lib/format/layout.ts';
@@ -78,7 +78,7 @@ async function writePacks(output: Output, catalogue: NumberedCatalogue) {
   };
   const packs: ManifestFile[] = [];
   for (const [index, { slug }] of platforms.entries()) {
-    const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
+    const [from, to] = [numberAt<PlatformNumber>(index), numberAt<PlatformNumber>(index + 1)];
     const [game, lastGame] = [firstGame[from], firstGame[to]];
     packs.push(await writePack(output, source, layout.gamesPack(slug), ofGames, game, lastGame));
     const [cover, lastCover] = [firstCoverOfPlatform[from], firstCoverOfPlatform[to]];
@@ -126,7 +126,7 @@ function collectTitles(
   wanted: Parameters<typeof writeTitles>[2],
 ): TitleFiles {
   const { itemOfRank, gameOfRank, firstGame } = numbering;
-  const itemAt = (rank: number) => itemOfRank[at<Rank>(rank)];
+  const itemAt = (rank: number) => itemOfRank[numberAt<Rank>(rank)];
   const earlier =
     source === undefined || !hasSameTitles
       ? undefined
@@ -154,7 +154,7 @@ function collectTitles(
 /** @returns a function that returns the path of the game at a rank, which is its id in `search.json` */
 function pathsOf({ platforms, games, numbering }: PackedCatalogue): (rank: number) => string {
   return (rank) => {
-    const game = numbering.itemOfRank[at<Rank>(rank)];
+    const game = numbering.itemOfRank[numberAt<Rank>(rank)];
     return `${platforms[games.platform[game]].slug}/${games.slug(game)}`;
   };
 }

@@ -21,6 +21,8 @@ import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-fi
 import { addSeconds, latestTime, marks, toDatabaseTime } from '../tables/values.ts';
 
 const KEYS_PER_STATEMENT = 200;
+/** Columns that version 1.0 needs. A table has them until somebody removes them, and its rows are never without a value. */
+const FORMER_COLUMNS = ['not_modified', 'bytes'];
 /** The end of a statement that adds rows, or raises their counts. */
 const ENDS = {
   mysql: `ON DUPLICATE KEY UPDATE
@@ -72,14 +74,18 @@ export function makeKeyUsageImport(
     }
   }
 
-  async function importCounts(database: Database, usage: DayUsage): Promise<void> {
+  async function importCounts(
+    database: Database,
+    usage: DayUsage,
+    former: readonly string[],
+  ): Promise<void> {
     const name = `${usage.run} ${usage.day}`;
     const before = importedCounts.get(name)?.keys;
     const changed = [...usage.keys].filter(([id, { requests, refused }]) => {
       const known = before?.get(id);
       return requests !== known?.requests || refused !== known.refused;
     });
-    for (const batch of batchesOf(changed)) await raiseCounts(database, usage, batch);
+    for (const batch of batchesOf(changed)) await raiseCounts(database, usage, batch, former);
     importedCounts.set(name, usage);
   }
 
@@ -101,6 +107,7 @@ export function makeKeyUsageImport(
   return async (database, now) => {
     const time = now.getTime();
     const faults: Error[] = [];
+    let former: readonly string[] | undefined;
     // Without the folder, no proxy has written anything yet.
     for (const name of namesIn(folder).filter(isKeyUsageFile)) {
       try {
@@ -112,7 +119,8 @@ export function makeKeyUsageImport(
         for (const usage of parseKeyUsage(text, name)) {
           // A proxy whose clock is ahead must not set a future day, which would then stay.
           if (!isReported(usage.day, time)) continue;
-          await importCounts(database, usage);
+          former ??= await formerColumns(database);
+          await importCounts(database, usage, former);
           await importLastUse(database, usage, latestTime(now));
         }
         await tidy(database, time);
@@ -125,10 +133,17 @@ export function makeKeyUsageImport(
   };
 }
 
+async function formerColumns(database: Database): Promise<readonly string[]> {
+  const found = (await database.columns()).get('key_usage');
+  return FORMER_COLUMNS.filter((name) => found?.has(name));
+}
+
+/** @param former columns of the table that get 0 */
 async function raiseCounts(
   database: Database,
   { run, day }: DayUsage,
   keys: readonly (readonly [number, Usage])[],
+  former: readonly string[],
 ): Promise<void> {
   const ids = keys.map(([id]) => id);
   const found = await database.rows(`SELECT id FROM api_keys WHERE id IN (${marks(ids)})`, ids);
@@ -136,10 +151,13 @@ async function raiseCounts(
   const known = new Set(found.map(([id]) => id));
   const rows = keys
     .filter(([id]) => known.has(id))
-    .map(([id, { requests, refused }]): Value[] => [id, day, run, requests, refused]);
+    .map(([id, { requests, refused }]): Value[] => {
+      return [id, day, run, requests, refused, ...former.map(() => 0)];
+    });
+  const columns = ['key_id', 'day', 'run', 'requests', 'refused', ...former];
   if (rows.length === 0) return;
   await database.run(
-    `INSERT INTO key_usage (key_id, day, run, requests, refused)
+    `INSERT INTO key_usage (${columns.join(', ')})
      VALUES ${rows.map((row) => `(${marks(row)})`).join(', ')} ${ENDS[database.kind]}`,
     rows.flat(),
   );

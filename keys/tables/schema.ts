@@ -27,7 +27,7 @@ export const KEYS_TABLES = {
       account_id: 'BIGINT UNSIGNED NULL',
       purpose: 'TEXT NOT NULL',
       website_url: 'VARCHAR(2000) NOT NULL',
-      // pending, approved, rejected, withdrawn or revoked
+      // One of KEY_STATES (lib/format/api-key.ts).
       state: 'VARCHAR(16) NOT NULL',
       // Why a moderator or operator rejected or revoked the key.
       reason: 'TEXT NULL',
@@ -88,7 +88,7 @@ export const KEYS_TABLES = {
     keys: ['day'],
   },
   // The account lock: a transaction locks the row of its account, so that requests of one account are
-  // handled one at a time.
+  // handled one at a time. `turns` counts the locks. The names are those of released versions.
   request_turns: {
     columns: {
       account_id: 'BIGINT UNSIGNED PRIMARY KEY',

@@ -182,7 +182,8 @@ function parseDirectory(directory: Buffer, name: string): Record<string, unknown
   throw damaged(name, 'its directory is not a JSON object');
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Whether a value is an object of JSON. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -192,6 +193,7 @@ function isEntry(value: unknown): value is Entry {
   return Object.keys(TYPES).includes(String(type)) && isCount(start) && isCount(length);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+/** Whether a value is a whole number from 0, exact in JSON. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -28,11 +28,11 @@ export const NONE = 0xffff_ffff;
 export type None = typeof NONE;
 
 /** The number of a space that has an index. Only this function and those that make columns assert a space. */
-export function at<Space extends number>(index: number): Space {
+export function numberAt<Space extends number>(index: number): Space {
   return index as Space;
 }
 
 /** The number after another one. */
 export function next<Space extends number>(number: Space): Space {
-  return at(number + 1);
+  return numberAt(number + 1);
 }

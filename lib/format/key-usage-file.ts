@@ -9,8 +9,15 @@ import { parseFile, readMembers } from './json/parse-file.ts';
 import { isCount, listOf, matching, withMembers } from './json/values.ts';
 
 const VERSION = 2;
+/**
+ * Version 1.0 of the product wrote this one, with two more numbers of a key. It is read, so that an upgrade loses
+ * no counts.
+ */
+const FORMER_VERSION = 1;
+const FORMER_BEGINNING = `{"version":${FORMER_VERSION},`;
 const DAY_SECONDS = 24 * 3600;
-const SHAPE = {
+/** @param length how many numbers a key has, without the second of its last use */
+const shapeOf = (length: number) => ({
   counts: listOf(
     withMembers({
       run: matching(/^[0-9a-f]{16}$/),
@@ -18,12 +25,15 @@ const SHAPE = {
       keys: listOf(
         (value: unknown): value is readonly number[] =>
           Array.isArray(value) &&
-          (value.length === 3 || (value.length === 4 && value[3] < DAY_SECONDS)) &&
+          (value.length === length ||
+            (value.length === length + 1 && value[length] < DAY_SECONDS)) &&
           value.every(isCount),
       ),
     }),
   ),
-};
+});
+const SHAPE = shapeOf(3);
+const FORMER_SHAPE = shapeOf(5);
 /** A day of UTC, in milliseconds. */
 export const DAY_MS = DAY_SECONDS * 1000;
 /** The largest file that is read, in bytes. */
@@ -111,9 +121,14 @@ function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]):
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
-  const { counts } = readMembers(parseFile(text, file, VERSION), file, SHAPE);
+  const isFormer = text.startsWith(FORMER_BEGINNING);
+  const found = parseFile(text, file, isFormer ? FORMER_VERSION : VERSION);
+  const { counts } = readMembers(found, file, isFormer ? FORMER_SHAPE : SHAPE);
   return counts.map(({ run, day, keys }) => {
-    const usage = keys.map(([id, requests, refused, lastSecond]) => {
+    const usage = keys.map((numbers) => {
+      // Of those of version 1.0, the third is a part of the requests, and the fifth counts bytes.
+      const used = isFormer ? numbers.filter((_, index) => index !== 2 && index !== 4) : numbers;
+      const [id, requests, refused, lastSecond] = used;
       return [id, { requests, refused, lastSecond }] as const;
     });
     return { run, day, keys: new Map(usage) };

@@ -124,13 +124,24 @@ export function beginGeneration(snapshotsDir: string): { dir: string; clear: () 
   const generations = path.join(snapshotsDir, GENERATIONS);
   makeFolder(generations);
   correctFolder(generations);
-  removeDebris(snapshotsDir);
   const work = path.join(generations, `${UNFINISHED_PREFIX}${process.pid}`);
+  rmSync(work, { recursive: true, force: true });
+  try {
+    removeDebris(snapshotsDir);
+  } catch {
+    // It is in nobody's way. The prune after publishing says what cannot be removed.
+  }
   const dir = path.join(work, 'generation');
   for (const folder of [work, dir]) makeFolder(folder);
   for (const folder of GENERATION_FOLDERS) makeFolder(path.join(dir, folder));
   // Removing is retried, since a worker may still be writing while the process exits.
-  const remove = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
+  const remove = () => {
+    try {
+      rmSync(work, { recursive: true, force: true, maxRetries: 20 });
+    } catch {
+      // The next run removes it. This one may have published.
+    }
+  };
   process.once('exit', remove);
   return {
     dir,

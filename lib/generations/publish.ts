@@ -115,7 +115,7 @@ export async function publish(
 }
 
 interface PublishSteps {
-  /** Called if clients that know an older generation have to read the catalogue again. */
+  /** Called if clients that know an older generation have to read the catalogue again, or if pruning fails. */
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current. */
   readonly checks: FileChecks;
@@ -137,7 +137,7 @@ export async function publishAs(
   previous: Previous,
   steps: PublishSteps,
 ): Promise<Manifest> {
-  const { checks, keep, evenIfHeld } = steps;
+  const { warn, checks, keep, evenIfHeld } = steps;
   try {
     writeNewFile(path.join(dir, MANIFEST), encoded);
   } catch (cause) {
@@ -162,7 +162,12 @@ export async function publishAs(
     if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
     throw error;
   }
-  pruneLocked(snapshotsDir, keep);
+  try {
+    pruneLocked(snapshotsDir, keep);
+  } catch (error) {
+    // The generation is current: the run has not failed.
+    warn(`Old generations and unfinished files were not all removed: ${(error as Error).message}`);
+  }
   return manifest;
 }
 

@@ -6,6 +6,7 @@
  */
 import path from 'node:path';
 import { findPlatform } from '../format/index/record-index.ts';
+import { MATCH_INDEX } from '../format/layout.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import { getOrAdd } from '../program/get-or-add.ts';
@@ -112,7 +113,7 @@ function compareWithCurrent(snapshotsDir: string, older: Manifest, records: Comp
     previous = readPrevious(snapshotsDir);
     if (previous.id === undefined) throw new Error('there is none');
     const current = openCompared(generationDir(snapshotsDir, previous.id));
-    const returning = describeReturns(current, records) ?? describeFiles(previous.manifest, older);
+    const returning = describeReturns(current, records) ?? describeIds(previous.manifest, older);
     if (returning === undefined) return { previous, takenDown: undefined };
     const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff --all ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
     return { previous, takenDown };
@@ -149,11 +150,10 @@ function describeReturns(current: Compared, older: Compared): string | undefined
   }).join(', ');
 }
 
-/** Ids of other sources are in no record, but in a file of their own. */
-function describeFiles(current: Manifest | undefined, older: Manifest): string | undefined {
-  const hashes = new Map(current?.files.map((file) => [file.path, file.sha256]));
-  const changed = older.files.filter((file) => hashes.get(file.path) !== file.sha256);
-  if (changed.length === 0) return undefined;
-  const names = changed.map((file) => file.path).join(', ');
-  return `ids of other sources would change to earlier ones (${names})`;
+/** Ids of other sources are in no record, but only in the file that finds the games of file names. */
+function describeIds(current: Manifest | undefined, older: Manifest): string | undefined {
+  const hashIn = (manifest: Manifest | undefined) =>
+    manifest?.files.find((file) => file.path === MATCH_INDEX)?.sha256;
+  if (hashIn(current) === hashIn(older)) return undefined;
+  return `ids of other sources may change to earlier ones (${MATCH_INDEX})`;
 }

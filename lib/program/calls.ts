@@ -3,6 +3,7 @@
  * one argument. Calls start in the order in which they are made.
  */
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { messageOf } from './failure.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each function has an argument of its own
 type Functions = { readonly [Name in string]: (argument: any) => unknown };
@@ -46,7 +47,8 @@ export function makeCalls<Theirs extends Functions>(
     try {
       port.postMessage({ number, value: await (await ours)[name](argument) });
     } catch (error) {
-      port.postMessage({ number, error });
+      // The error itself may have what cannot be sent.
+      port.postMessage({ number, error: new Error(messageOf(error)) });
     }
   }
 

@@ -54,7 +54,7 @@ const REPORT_IT = 'this is a fault of cover-catalogue, please report it';
  * "undefined" has no such property, so the text says this, and where it happened.
  */
 export function messageOf(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
+  const { message, code } = (error ?? {}) as { message?: string; code?: string };
   const text = message || code || String(error);
   const fault = findOwnFault(error);
   if (fault === undefined || text.includes(REPORT_IT)) return text;

@@ -57,7 +57,7 @@ describe('after 429 and 503', () => {
       [503, '0'],
     ];
     const { games } = await makeClient().get('/stats');
-    expect([games, requests, waits]).toEqual([3, 3, [7_000, 0]]);
+    expect([games, requests, waits]).toEqual([3, 3, [7_000, 1_000]]);
   });
 
   test('it says before each wait how long it is, to tell who waits', async () => {
@@ -83,7 +83,7 @@ describe('after 429 and 503', () => {
   test('it understands a date', async () => {
     answers = [[503, new Date(Date.now() - 60_000).toUTCString()]];
     expect((await makeClient().get('/stats')).games).toBe(3);
-    expect(waits).toEqual([0]);
+    expect(waits).toEqual([1_000]);
     answers = [[503, new Date(Date.now() + 3_600_000).toUTCString()]];
     const error = await errorOf(makeClient().get('/stats'));
     expect(Math.round((error.retryAfter as number) / 60)).toBe(60);
@@ -98,6 +98,20 @@ describe('after 429 and 503', () => {
     expect(error).toMatchObject({ status: 429, retryAfter: 4, message: 'Rate limit exceeded' });
     expect([requests, waits]).toEqual([2, [4_000]]);
   });
+
+  test.each([0, 3])(
+    'it ends if the API always asks for no wait, with longestWait %i',
+    async (most) => {
+      answers = Array.from({ length: 10 }, () => [503, '0']);
+      const error = await errorOf(makeClient({ longestWait: most }).get('/stats'));
+      expect([error.status, error.retryAfter, waits.length, requests]).toEqual([
+        503,
+        0,
+        most,
+        most + 1,
+      ]);
+    },
+  );
 
   test.each([undefined, 'soon'])('it throws if the response says %s', async (retryAfter) => {
     answers = [[503, retryAfter]];

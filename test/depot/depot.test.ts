@@ -3,10 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Depot, TransferError, type WritableDepot } from '#depot/depot.ts';
 import { makeHttpClient } from '#depot/http.ts';
 import { openDepot, openKeysDepot, openWritableDepot } from '#depot/open.ts';
+import { transferAll } from '#depot/transfers.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { readBytes } from '#test/support/replicas.ts';
@@ -262,6 +264,22 @@ describe('a web server', () => {
     status = 301;
     await expect(depot.get('a')).rejects.toThrow(/redirects to "https:\/\/elsewhere\.example\/"/);
   });
+});
+
+test('of large files, one at a time is transferred, beside smaller ones', async () => {
+  const files = [9, 9, 9, 1, 1, 1].map((size) => ({ size }));
+  const active: number[] = [];
+  const seen: number[][] = [];
+  const transfer = async ({ size }: { readonly size: number }) => {
+    active.push(size);
+    seen.push([...active]);
+    await setImmediate();
+    active.splice(active.indexOf(size), 1);
+  };
+  await transferAll('sending', files, transfer, { advance() {}, step() {}, warn() {} }, 9);
+  expect(seen).toHaveLength(files.length);
+  expect(seen.filter((sizes) => sizes.filter((size) => size === 9).length > 1)).toEqual([]);
+  expect(seen).toContainEqual([9, 1]);
 });
 
 describe('an address', () => {

@@ -11,6 +11,7 @@ import { currentId, generationDir, pointCurrentTo } from '#lib/generations/gener
 import { HeldError, holdCurrent, removeHold } from '#lib/generations/hold.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { disturbed, noSpace } from '#test/lib/generations/disk.ts';
 import { forgeFile } from '#test/support/forge.ts';
 import {
   filesOf,
@@ -65,6 +66,13 @@ describe('a replica', () => {
     }
     // The manifest is not among the files.
     expect(pulled?.fetched).toBe([...now.keys()].filter(isChanged).length - 1);
+  });
+
+  test('warns if it cannot remove what it has fetched, and publishes all the same', async () => {
+    const { snapshotsDir, ...replica } = start();
+    const { pulled } = await disturbed('rmSync', /\/pull$/, noSpace, replica.checkSnapshot);
+    expect(pulled?.manifest.id).toBe(currentId(snapshotsDir));
+    expect(replica.warnings).toEqual([expect.stringMatching(/pull was not removed: ENOSPC/)]);
   });
 
   test.each(['stats.json', 'manifest.json'])(

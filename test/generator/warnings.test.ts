@@ -84,7 +84,9 @@ test('warnings name three rows, and stay the same in runs that read only changes
   expect(await runOnce()).toEqual(['published', true, expected]);
   await database.run("UPDATE games SET updated_at = '2023-03-03 03:03:03'");
   expect(await runOnce()).toEqual(['unchanged', true, expected]);
-  await addGame(database, 1_000_001, 'PLAIN');
+  // In title order, it stands between the two others.
+  await addGame(database, 1_000_001, 'Plàin');
+  await addGame(database, 1_000_002, 'PLAIN');
   const [, , warnings] = await runOnce();
   expect((warnings as string[]).at(-1)).toContain(
     '3 of games: the title of another game of the platform differs only in case',

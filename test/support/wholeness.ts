@@ -4,13 +4,13 @@
  */
 
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { lutimesSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { runGenerator as runGeneratorCommand } from '#cli/generate.ts';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import { checkFind } from '#find/check.ts';
-import { MANIFEST } from '#lib/format/layout.ts';
+import { MANIFEST, UNFINISHED_PREFIX } from '#lib/format/layout.ts';
 import { contentHash, encodeManifest, makeManifest } from '#lib/format/manifest.ts';
 import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
 import { withoutHistory } from '#lib/generations/history.ts';
@@ -65,6 +65,12 @@ export const published = (snapshotsDir: string, name: string) =>
 /** What the current generation has of the catalogue, whatever was published before it. */
 export const catalogueHash = (snapshotsDir: string) =>
   contentHash(withoutHistory(readManifest(path.join(snapshotsDir, 'current'))));
+
+/** Makes the unfinished files of killed programs old enough to be removed. */
+export function ageDeadWrites(snapshotsDir: string): void {
+  for (const name of readdirSync(snapshotsDir))
+    if (name.startsWith(UNFINISHED_PREFIX)) lutimesSync(path.join(snapshotsDir, name), 0, 0);
+}
 
 /** Fails if the folder holds an incomplete generation or other files that a run left behind. */
 export function expectNoDebris(snapshotsDir: string): void {

@@ -1,8 +1,7 @@
 /**
- * Whether the addresses in records lead to the site and to its images. The page of a platform,
- * that of a game, and an image are asked for, within seconds, and only the heads of the answers are read, which Node
- * bounds. What is wrong is a
- * warning: this machine may not be able to reach what everybody else can.
+ * Whether the addresses in records lead to the site and to its images. The page of a platform, that of a game, and
+ * an image are requested, within seconds, and only the heads of the responses are read, which Node bounds. What is
+ * wrong is a warning: this machine may not be able to reach what everybody else can.
  */
 import { messageOf } from '../../../lib/program/failure.ts';
 import {

@@ -6,7 +6,7 @@
  */
 import { firstIndex } from '../../../lib/columns/arrays.ts';
 import { bitAt, countBits, lowestBit, onesIn, setBit } from '../../../lib/columns/bits.ts';
-import { at } from '../../../lib/columns/numbers.ts';
+import { numberAt } from '../../../lib/columns/numbers.ts';
 
 /** `of` is never there: it tells the compiler of which kind the numbers are. */
 export type NumberSet<N extends number = number> = (NumberList | NumberBits) & { readonly of?: N };
@@ -102,7 +102,7 @@ export function slice<N extends number>(set: NumberSet<N>, start: number, count:
       continue;
     }
     for (; rest !== 0 && found.length < count; rest &= rest - 1) {
-      if (before >= start) found.push(at(block * 32 + lowestBit(rest)));
+      if (before >= start) found.push(numberAt(block * 32 + lowestBit(rest)));
       before++;
     }
   }

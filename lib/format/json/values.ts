@@ -1,8 +1,8 @@
 /** Checks of values that several JSON files contain. */
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isCount, isObject } from '../../columns/container.ts';
+
+export { isCount, isObject };
 
 export function isString(value: unknown): value is string {
   return typeof value === 'string';
@@ -58,11 +58,6 @@ export const isSha256 = matching(/^[0-9a-f]{64}$/);
 /** Whether a value is the text of a time. */
 export function isTime(value: unknown): value is string {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value));
-}
-
-/** Whether a value is a whole number from 0, exact in JSON. */
-export function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Whether a value is the sequence of a generation or a release. */

@@ -6,6 +6,7 @@ import { createHash, hash } from 'node:crypto';
 import { type BigIntStats, closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { damaged } from '../../columns/checks.ts';
 import { MANIFEST } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { openRegularFile, withFile } from '../../program/files/bounded-file.ts';
@@ -118,15 +119,11 @@ export function openSized(dir: string, file: ManifestFile): number {
   const { size } = fstatSync(descriptor);
   if (size === file.size) return descriptor;
   closeSync(descriptor);
-  throw damaged(file, `it has ${size} bytes, but the manifest says ${file.size}`);
-}
-
-function damaged({ path: name }: ManifestFile, fault: string): Error {
-  return new Error(`${name} is damaged: ${fault}.`);
+  throw damaged(file.path, `it has ${size} bytes, but the manifest says ${file.size}`);
 }
 
 function wrongHash(file: ManifestFile): Error {
-  return damaged(file, 'its SHA-256 is not the one in the manifest');
+  return damaged(file.path, 'its SHA-256 is not the one in the manifest');
 }
 
 const REMEMBERED_MS = 3_600_000;

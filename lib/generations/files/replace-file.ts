@@ -1,5 +1,6 @@
 /** Replaces a file in one step: a reader sees either the old content or the new content. */
-import { fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { fsyncSync, lstatSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { explainFullDisk } from '../../program/failure.ts';
@@ -17,10 +18,9 @@ export function replaceFile(
   { mode, isSynced = true }: { readonly mode?: number; readonly isSynced?: boolean } = {},
 ): void {
   const [dir, base] = [path.dirname(file), path.basename(file)];
-  const next = path.join(dir, `${UNFINISHED_PREFIX}${process.pid}-${base}`);
+  // Not the process id: programs in two containers can have the same one.
+  const next = path.join(dir, `${UNFINISHED_PREFIX}${randomBytes(6).toString('hex')}-${base}`);
   try {
-    // An earlier process with the same id may have left this file.
-    rmSync(next, { force: true });
     writeNewFile(next, content, { mode, isSynced });
     renameSync(next, file);
     if (isSynced) syncFolder(dir);
@@ -35,24 +35,18 @@ export function syncFolder(dir: string): void {
   withFile(openSync(dir, 'r'), fsyncSync);
 }
 
+/** Longer than any write takes, even on a slow disk. */
+const LONGEST_WRITE_MS = 600_000;
+
 /**
- * Removes the unfinished files that {@link replaceFile} left when its process was killed. The files of
- * living processes stay: a process that exports keys may be writing one, as it needs no lock.
+ * Removes the unfinished files that {@link replaceFile} left when its process was killed. Younger files
+ * stay: a process that exports keys, perhaps in another container, may be writing one, as it needs no lock.
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
-    const [, writer] = /^\.unfinished-(\d+)-/.exec(name) ?? [];
-    if (writer === undefined || isAlive(Number(writer))) continue;
-    rmSync(path.join(snapshotsDir, name), { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Any other error, such as EPERM for another user's process, means that the process is alive.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    if (!/^\.unfinished-[0-9a-f]+-/.test(name)) continue;
+    const file = path.join(snapshotsDir, name);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats && stats.mtimeMs + LONGEST_WRITE_MS < Date.now()) rmSync(file, { force: true });
   }
 }

@@ -19,13 +19,26 @@ export class ConfigurationError extends Error {
 }
 
 const LARGEST_FILE_BYTES = 1024 * 1024;
+/** Variables of earlier versions that do nothing any more, and why. */
+const REMOVED: Readonly<Record<string, string>> = {
+  ACCESS_LOG: 'nginx logs the requests ("nginx" in operations/install.md)',
+};
 
 /**
  * Adds the variables of `.env` in the working directory that the environment does not set. Warns on stderr of
- * each name in the file that is not a variable: it may be misspelled.
+ * each name in the file that is not a variable: it may be misspelled. Warns also of variables of earlier versions,
+ * wherever they are set.
  * @throws ConfigurationError if the file is there and cannot be read
  */
 export function loadEnvironmentFile(): void {
+  addEnvironmentFile();
+  for (const [name, reason] of Object.entries(REMOVED)) {
+    if ((process.env[name] ?? 'off') === 'off') continue;
+    process.stderr.write(`Warning: ${name} has no effect any more: ${reason}. Remove it.\n`);
+  }
+}
+
+function addEnvironmentFile(): void {
   let inFile: NodeJS.Dict<string>;
   try {
     inFile = parseEnv(readOwnFile('.env'));
@@ -35,7 +48,7 @@ export function loadEnvironmentFile(): void {
     throw new ConfigurationError(`${path.resolve('.env')} is not read: ${message}`, { cause });
   }
   for (const [name, text] of Object.entries(inFile)) {
-    if (!Object.hasOwn(VARIABLES, name)) {
+    if (!Object.hasOwn(VARIABLES, name) && !Object.hasOwn(REMOVED, name)) {
       process.stderr.write(`Warning: ${name} in .env is not a variable of this program.\n`);
     }
     process.env[name] ??= text;

@@ -1,7 +1,7 @@
 /** The routes of platforms, games and covers: one of them, those of a platform or game, and batches. */
 
 import type { Query } from '../../../find/search/query.ts';
-import { at, type GameNumber } from '../../../lib/columns/numbers.ts';
+import { type GameNumber, numberAt } from '../../../lib/columns/numbers.ts';
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
 import { findGame, findPlatform } from '../../../lib/format/index/record-index.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
@@ -198,7 +198,7 @@ function findBatch<N extends number>(
 
 /** The games from one number (inclusive) to another (exclusive). */
 function gamesFrom(from: number, to: number): GameNumber[] {
-  return Array.from({ length: to - from }, (_, index) => at(from + index));
+  return Array.from({ length: to - from }, (_, index) => numberAt(from + index));
 }
 
 /** The range of a page in `total` records from number `first` on: `from` inclusive, `to` exclusive. */

@@ -7,7 +7,7 @@ import { cardinality, EMPTY, slice } from '#find/search/sets/number-set.ts';
 import { PostingSets } from '#find/search/sets/posting-sets.ts';
 import { QueryMemory } from '#find/search/sets/set-algebra.ts';
 import { TitleMatcher } from '#find/search/title-matches.ts';
-import { at, type Rank } from '#lib/columns/numbers.ts';
+import { numberAt, type Rank } from '#lib/columns/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { searchOf as parseSearch } from '#proxy/api/parameters.ts';
 import { makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
@@ -91,7 +91,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
       const rank = all.findIndex((game) => game.title === title);
       const tiers = [...(titles.match(variants)?.tiers ?? [])];
       const tier = tiers.findIndex((parts) =>
-        parts.some(({ ranks }) => slice(ranks, 0, cardinality(ranks)).includes(at(rank))),
+        parts.some(({ ranks }) => slice(ranks, 0, cardinality(ranks)).includes(numberAt(rank))),
       );
       return tier < 0 ? undefined : tier;
     },

@@ -4,15 +4,15 @@ import { expect, test } from 'vitest';
 import { checkIds, type OptionalTables } from '#generator/read/optional-tables.ts';
 import { Report } from '#generator/report/report.ts';
 import type { PlatformNumber } from '#generator/rows/catalogue.ts';
-import { at } from '#lib/columns/numbers.ts';
+import { numberAt } from '#lib/columns/numbers.ts';
 import { textOfId } from '#lib/format/index/ids.ts';
 
 const PUBLISHED = new Set(['1', '2', '9223372036854775807']);
 const PLATFORMS = {
   platforms: [],
   numberOf: new Map([
-    ['7', at<PlatformNumber>(1)],
-    ['8', at<PlatformNumber>(0)],
+    ['7', numberAt<PlatformNumber>(1)],
+    ['8', numberAt<PlatformNumber>(0)],
   ]),
   allIds: new Set(['7', '8']),
   asText: '',

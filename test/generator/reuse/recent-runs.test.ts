@@ -95,6 +95,23 @@ test.each([
   expect(database.whole).toBe(2);
 });
 
+test('look for all changes if the largest id is none, which is never part of a query', async () => {
+  const { database, dir } = await makeSite();
+  // A table whose ids can be texts.
+  for (const sql of [
+    'CREATE TABLE loose AS SELECT * FROM covers',
+    'DROP TABLE covers',
+    'ALTER TABLE loose RENAME TO covers',
+    "INSERT INTO covers (id, game_id, status, updated_at) SELECT '0 OR 1 = 1', id, 'rejected', updated_at FROM games LIMIT 1",
+  ])
+    await database.run(sql);
+  await run(database, dir);
+  database.whole = 0;
+  await database.run(`UPDATE games SET title = 'Other', ${NOW} WHERE id = ${FIRST} games)`);
+  expect((await run(database, dir, { isRecent: true })).outcome).toBe('published');
+  expect(database.whole).toBe(1);
+});
+
 test('with times that lie, take down each rejected cover, and the next run equals a full one', async () => {
   expect(await compareRecentRuns('sqlite', { seed: 2, batches: 4, games: 20 })).toBeGreaterThan(0);
 });

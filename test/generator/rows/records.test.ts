@@ -8,7 +8,7 @@ import type { GameRow, Rows } from '#generator/rows/catalogue.ts';
 import { GAME_MEMBERS } from '#generator/rows/members.ts';
 import { RecordWriter, slugOf, titleOf } from '#generator/rows/records.ts';
 import { RowTexts } from '#generator/rows/texts.ts';
-import { at } from '#lib/columns/numbers.ts';
+import { numberAt } from '#lib/columns/numbers.ts';
 import type { Value } from '#lib/database/database.ts';
 import { titleOfRecord } from '#lib/format/pack.ts';
 
@@ -28,7 +28,7 @@ const records = new RecordWriter(settings, [{ id: '1', slug: 'nes', name: 'NES' 
 test('texts of any characters become JSON strings, and an empty one null', () => {
   /** @returns the record of a game, and its slug and title */
   const addGame = (index: number, title: Value, description: Value) => {
-    const game = at<GameRow>(index);
+    const game = numberAt<GameRow>(index);
     const row = [1, 1, 'a-slug', title, 1999, description, null, '', null];
     texts.add(game, encodeValues(row, GAME_MEMBERS, '1999', note));
     const target = { buffer, at: 0, reserve() {} };
@@ -67,10 +67,10 @@ test.each([
   const ids = { high: new Uint32Array([2 ** 32 - 1]), low: new Uint32Array([2 ** 32 - 1]) };
   const games = { ...rows.games, ids, texts: new RowTexts<GameRow>(1) } as unknown as Rows['games'];
   const row = ['18446744073709551615', 1, 'a~slug', 'A', 1999, null, null, null, null];
-  games.texts.add(at(0), encodeValues(row, GAME_MEMBERS, '1999', note));
+  games.texts.add(numberAt(0), encodeValues(row, GAME_MEMBERS, '1999', note));
   const target = { buffer, at: 0, reserve() {} };
   const platforms = [{ id: '7', slug: 'nes', name: 'NES' }];
-  new RecordWriter(own, platforms, { ...rows, games }).addGame(target, at(0), 0);
+  new RecordWriter(own, platforms, { ...rows, games }).addGame(target, numberAt(0), 0);
   expect(JSON.parse(buffer.toString('utf8', 0, target.at)).url).toBe(url);
 });
 

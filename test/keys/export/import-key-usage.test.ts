@@ -4,9 +4,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeKeyUsageImport } from '#keys/export/import-key-usage.ts';
-import { createKeysTables } from '#keys/tables/schema.ts';
+import { createKeysTables, KEYS_TABLES } from '#keys/tables/schema.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
+import { createTables } from '#lib/database/tables.ts';
 import { type DayUsage, dayOf, encodeKeyUsage } from '#lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { KINDS, makeDatabase } from '#test/support/databases.ts';
@@ -115,6 +116,28 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(await counted()).toContainEqual(rowOf('d', today, 3, 0));
     writeFileSync(path.join(folder, keyUsageFile(8080)), 'damaged');
     await expect(importUsage()).rejects.toThrow('damaged');
+  });
+
+  test('a table of version 1.0 is filled as it is, and goes on when its former columns are removed', async () => {
+    const { key_usage } = KEYS_TABLES;
+    const number = 'BIGINT UNSIGNED NOT NULL';
+    const columns = { ...key_usage.columns, not_modified: number, bytes: number };
+    await createTables(database, { key_usage: { ...key_usage, columns } });
+    await addKeys(1);
+    const day = '2026-03-01';
+    for (const requests of [1, 2]) {
+      write(8080, [usageOf('a', day, 1, requests)]);
+      await importUsage();
+      expect(await counted()).toEqual([rowOf('a', day, 1, requests)]);
+    }
+    const former = 'SELECT not_modified, bytes FROM key_usage';
+    expect(await database.rows(former)).toEqual([[0, 0]]);
+    for (const column of ['not_modified', 'bytes']) {
+      await database.run(`ALTER TABLE key_usage DROP COLUMN ${column}`);
+    }
+    write(8080, [usageOf('a', day, 1, 30)]);
+    await importUsage();
+    expect(await counted()).toEqual([rowOf('a', day, 1, 30)]);
   });
 
   test('a file that cannot be read does not prevent the import of the other files', async () => {

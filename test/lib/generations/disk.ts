@@ -13,7 +13,7 @@ const functions = fs as unknown as Record<string, Call>;
  * @param disturb may throw, and then the call fails
  */
 export function disturbed<T>(
-  name: 'fsyncSync' | 'writeFileSync' | 'renameSync',
+  name: 'fsyncSync' | 'writeFileSync' | 'renameSync' | 'rmSync',
   files: RegExp,
   disturb: () => void,
   work: () => Promise<T>,

@@ -1,11 +1,19 @@
 /** Which generations stay: the last ones, and the newest of each of the last days, whatever the clock did. */
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { generationId, MANIFEST } from '#lib/format/layout.ts';
+import { generationId, MANIFEST, sequenceOf } from '#lib/format/layout.ts';
+import { replaceFile } from '#lib/generations/files/replace-file.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { findKept, prune } from '#lib/generations/prune.ts';
-import { makePublished, runGenerator } from '#test/support/wholeness.ts';
+import { disturbed } from '#test/lib/generations/disk.ts';
+import { makeFolder } from '#test/support/product.ts';
+import {
+  ageDeadWrites,
+  expectNoDebris,
+  makePublished,
+  runGenerator,
+} from '#test/support/wholeness.ts';
 
 /** @param days of the generations, the oldest first, which are called 1, 2, 3 … @returns those that stay */
 function kept(days: readonly string[], generations: number, most: number): number[] {
@@ -58,4 +66,49 @@ test('the day is that of the manifest, or, if that cannot be read, of the folder
   await database.change();
   await runGenerator(database.url, dir, [], { KEEP_GENERATIONS: '1' });
   expect(idsOnDisk(dir)).toEqual([first, third, currentId(dir)]);
+});
+
+test('what cannot be removed is a warning: runs publish all the same', async () => {
+  const { database, snapshotsDir: dir } = await makePublished();
+  const refuse = () => {
+    throw new Error('EACCES: permission denied, rm');
+  };
+  await disturbed('rmSync', /\/generations\/\.unfinished-removed-/, refuse, async () => {
+    for (const sequence of [2, 3]) {
+      await database.change();
+      const run = await runGenerator(database.url, dir, [], {
+        KEEP_GENERATIONS: '1',
+        KEEP_DAYS: '0',
+      });
+      expect([run.code, sequenceOf(currentId(dir) ?? '')]).toEqual([0, sequence]);
+      expect(run.stderr).toContain('not all removed: EACCES');
+      expect(run.stderr).not.toContain('All rows are read');
+    }
+  });
+  await prune(dir, { generations: 1, days: 0 });
+  expectNoDebris(dir);
+});
+
+test('an unfinished file stays as long as a program in another container may be writing it', async () => {
+  const { snapshotsDir: dir } = await makePublished();
+  // A process id that does not exist here.
+  const unfinished = path.join(dir, '.unfinished-999999999-keys.json');
+  writeFileSync(unfinished, '{');
+  await prune(dir, { generations: 1, days: 0 });
+  expect(existsSync(unfinished)).toBe(true);
+  ageDeadWrites(dir);
+  await prune(dir, { generations: 1, days: 0 });
+  expect(existsSync(unfinished)).toBe(false);
+});
+
+test('two programs with the same process id can replace a file at the same time', async () => {
+  const file = path.join(makeFolder(), 'keys.json');
+  let isFirst = true;
+  const replaceToo = () => {
+    if (!isFirst) return;
+    isFirst = false;
+    replaceFile(file, 'theirs');
+  };
+  await disturbed('renameSync', /-keys\.json$/, replaceToo, async () => replaceFile(file, 'ours'));
+  expect(readFileSync(file, 'utf8')).toBe('ours');
 });

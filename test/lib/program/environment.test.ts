@@ -288,6 +288,23 @@ test('.env in the working directory is read if it exists, and the environment ta
   ]);
 });
 
+test('a variable of an earlier version causes a warning, wherever it is set', () => {
+  const module = path.join(import.meta.dirname, '../../../lib/program/environment/environment.ts');
+  const program = `(await import(${JSON.stringify(module)})).loadEnvironmentFile();`;
+  const folder = makeFolder();
+  const run = (environment: Record<string, string>) => {
+    const flags = ['--input-type=module', '-e', program];
+    const options = { cwd: folder, env: environment };
+    return String(spawnSync(process.execPath, flags, options).stderr);
+  };
+  const warning =
+    'Warning: ACCESS_LOG has no effect any more: nginx logs the requests ("nginx" in operations/install.md). Remove it.\n';
+  expect(run({ ACCESS_LOG: 'off' })).toBe('');
+  expect(run({ ACCESS_LOG: 'errors' })).toBe(warning);
+  writeFileSync(path.join(folder, '.env'), 'ACCESS_LOG=all\n');
+  expect(run({})).toBe(warning);
+});
+
 test('.env is not read if another user owns it or can write it', () => {
   const folder = makeFolder();
   const file = path.join(folder, '.env');

@@ -1,5 +1,7 @@
-/** What an operator reads of an error. */
+/** What an operator reads of an error, also if it comes from another thread. */
+import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { makeCalls } from '#lib/program/calls.ts';
 import { makeCommand, messageOf } from '#lib/program/failure.ts';
 
 const thrownBy = (work: () => unknown): Error => {
@@ -33,4 +35,23 @@ test('what an operator can fix does not say so', () => {
   const address = thrownBy(() => new URL('nonsense'));
   const texts = [network, address, new Error('no disk'), { code: 'EPIPE' }].map(messageOf);
   expect(texts).toEqual(['fetch failed', 'Invalid URL', 'no disk', 'EPIPE']);
+});
+
+test.each([
+  [
+    'an error with a cause that cannot be sent',
+    new Error('no disk', { cause: () => {} }),
+    'no disk',
+  ],
+  ['nothing', undefined, 'undefined'],
+])('a call of another thread that throws %s fails with its text', async (_, thrown, text) => {
+  const { port1, port2 } = new MessageChannel();
+  makeCalls(port1, {
+    fail() {
+      throw thrown;
+    },
+  });
+  const call = makeCalls<{ fail(): void }>(port2);
+  await expect(call('fail')).rejects.toThrow(text);
+  port1.close();
 });

@@ -1,6 +1,6 @@
 /** The files in operations/systemd/, checked by systemd's own tools without starting anything. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '#lib/program/environment/variables.ts';
@@ -30,6 +30,19 @@ test('there is a unit for each program that runs all the time', () => {
     'cover-catalogue-replica.service',
     'cover-catalogue-schedule.service',
   ]);
+});
+
+test('the command in the runbook of an upgrade lets units and script lead to another folder', () => {
+  const runbook = readFileSync(path.join(ROOT, 'operations/runbooks/upgrade.md'), 'utf8');
+  const [command = ''] = /^ {4}sed .+$/m.exec(runbook) ?? [];
+  const folder = makeFolder();
+  cpSync(FOLDER, path.join(folder, 'operations/systemd'), { recursive: true });
+  execFileSync('sh', ['-c', command], { env: { ...process.env, new: folder } });
+  for (const name of [...units, 'cover-catalogue']) {
+    const text = readFileSync(path.join(folder, 'operations/systemd', name), 'utf8');
+    expect(text).toBe(read(name).replaceAll('/opt/cover-catalogue/', `${folder}/`));
+    expect(text).toContain(`${folder}/bin/cover-catalogue `);
+  }
 });
 
 describe.each(units)('%s', (unit) => {

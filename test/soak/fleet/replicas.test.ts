@@ -18,7 +18,12 @@ import { finish, startProgram } from '#test/support/product.ts';
 import { filesOf, makeOrigin, newSigningKey } from '#test/support/replicas.ts';
 import { type FaultyOrigin, startFaultyOrigin } from '#test/support/servers/faulty-origin.ts';
 import { serveFolder } from '#test/support/servers/static-files.ts';
-import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
+import {
+  ageDeadWrites,
+  expectCurrentVerifies,
+  expectNoDebris,
+  newSnapshots,
+} from '#test/support/wholeness.ts';
 
 const KILLS = rounds(8, 300);
 const FULL_DISKS = rounds(2, 20);
@@ -83,6 +88,7 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
       await pause(random.next() * 60);
       child.kill('SIGKILL');
       const { signal, code, stderr } = await ended;
+      ageDeadWrites(to);
       if (signal === 'SIGKILL') figures.killed++;
       else expect(code, stderr).toBe(0);
       const now = currentId(to);

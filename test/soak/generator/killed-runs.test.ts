@@ -9,7 +9,12 @@ import { expect, test } from 'vitest';
 import { expectListsRight, makeHistory } from '#test/proxy/snapshot/history.ts';
 import { printFigure, rounds } from '#test/soak/rounds.ts';
 import { finish, generate } from '#test/support/product.ts';
-import { expectCurrentVerifies, expectNoDebris, startGenerator } from '#test/support/wholeness.ts';
+import {
+  ageDeadWrites,
+  expectCurrentVerifies,
+  expectNoDebris,
+  startGenerator,
+} from '#test/support/wholeness.ts';
 
 const KILLS = rounds(10, 300);
 /** A later run must remove what several killed ones have left. */
@@ -46,6 +51,7 @@ test(`after ${KILLS} SIGKILLs at random moments, generations and lists of change
     } else await pause(random.next() * wholeRun);
     child.kill('SIGKILL');
     const { signal } = await ended;
+    ageDeadWrites(dir);
     await expectCurrentVerifies(dir);
     const isNew = history.note();
     if (signal === 'SIGKILL') {

@@ -7,7 +7,7 @@ import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import path from 'node:path';
 import { checkFind } from '#find/check.ts';
 import type { StoredColumn } from '#lib/columns/container.ts';
-import { at } from '#lib/columns/numbers.ts';
+import { numberAt } from '#lib/columns/numbers.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { isIntact } from '#lib/generations/files/checked-files.ts';
 import { verifyAndOpen, withoutRecords } from '#lib/generations/verify.ts';
@@ -109,7 +109,7 @@ function requestAll(generation: Generation): void {
     for (let game = firstGame; game < firstGame + Math.min(games, FORGED_SLUGS); game++) {
       request(
         generation,
-        `/games/${slug}/${encodeURIComponent(gameSlug(records, at(game)))}/covers`,
+        `/games/${slug}/${encodeURIComponent(gameSlug(records, numberAt(game)))}/covers`,
       );
     }
   }

@@ -107,7 +107,7 @@ test('SIGTERM ends the schedule and the run under way, even if the database does
   expect(existsSync(dir)).toBe(false);
 });
 
-test('a run gives way and is no failure, but one of recent changes does not', async () => {
+test('a run gives way and is no failure, but one of recent changes does not; none starts after a stop', async () => {
   const connected: (() => void)[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -133,8 +133,10 @@ test('a run gives way and is no failure, but one of recent changes does not', as
   expect(await (await start(false)).end).toBe('gave way');
   const { end } = await start(true);
   expect(runs.isRunning()).toBe(true);
+  const next = runs.startNext(true);
   await runs.stop();
-  expect(await end).toBe('not read');
+  expect(runs.isRunning()).toBe(false);
+  expect([await end, await next]).toEqual(['not read', 'not read']);
   expect(endings).toEqual([]);
   vi.unstubAllEnvs();
 });

@@ -38,14 +38,30 @@ describe('the file', () => {
     expect(parseKeyUsage(encodeKeyUsage([]), NAME)).toEqual([]);
   });
 
+  test('is read as version 1.0 wrote it, without the answers with 304 and the bytes', () => {
+    const text = `{"version":1,"counts":[
+{"run":"0123456789abcdef","day":"2026-03-01","keys":[[7,0,0,3,0],[12,5,4,1,900,86399]]}
+]}
+`;
+    const keys = new Map([
+      [7, { requests: 0, refused: 3, lastSecond: undefined }],
+      [12, { requests: 5, refused: 1, lastSecond: 86_399 }],
+    ]);
+    expect(parseKeyUsage(text, NAME)).toEqual([{ run: RUN, day: '2026-03-01', keys }]);
+  });
+
   test.each([
     ['{"version":2,"counts":[', 'key-usage-8080.json is damaged: it is not JSON.'],
     [
-      '{"version":1,"counts":[]}',
-      'key-usage-8080.json has version 1; this program reads version 2.',
+      '{"version":3,"counts":[]}',
+      'key-usage-8080.json has version 3; this program reads version 2.',
     ],
     ['null', 'it is not an object'],
     ['{"version":2,"counts":{}}', '"counts" is {}'],
+    [
+      `{"version":1,"counts":[{"run":"${RUN}","day":"2026-03-01","keys":[[1,2,3]]}]}`,
+      '"counts" is [',
+    ],
     ...[
       null,
       { run: RUN, day: '2026-03-01' },

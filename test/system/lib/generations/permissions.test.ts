@@ -10,11 +10,12 @@ import { openDatabase } from '#lib/database/open.ts';
 import { CATALOGUE_TABLES } from '#lib/database/schema.ts';
 import { createTables } from '#lib/database/tables.ts';
 import { GENERATIONS, REPORT, UNFINISHED_PREFIX } from '#lib/format/layout.ts';
-import { replaceFile } from '#lib/generations/files/replace-file.ts';
+import { removeDeadWrites, replaceFile } from '#lib/generations/files/replace-file.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from '#test/support/databases.ts';
 import { generate, makeFolder, NEVER, runKeys, startProxy } from '#test/support/product.ts';
+import { ageDeadWrites } from '#test/support/wholeness.ts';
 
 /** A database with one key, which everybody may read and write. */
 async function makeSite() {
@@ -154,18 +155,20 @@ test('a mail that could not be written completely is removed', async () => {
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  'an unfinished file of another user in the group is replaced',
+  'an unfinished file of another user in the group is removed',
   () => {
     const [user, other, group] = [64_101, 64_102, 64_103];
     const dir = makeFolder();
     chownSync(dir, other, group);
     chmodSync(dir, 0o2770);
-    const left = path.join(dir, `${UNFINISHED_PREFIX}${process.pid}-file.json`);
+    const left = path.join(dir, `${UNFINISHED_PREFIX}0123456789ab-file.json`);
     writeFileSync(left, 'left over');
     chownSync(left, other, group);
+    ageDeadWrites(dir);
     process.setegid?.(group);
     process.seteuid?.(user);
     try {
+      removeDeadWrites(dir);
       replaceFile(path.join(dir, 'file.json'), 'new');
     } finally {
       process.seteuid?.(0);

@@ -3,16 +3,27 @@
  * who follow the folder follow it. Covers that were taken down since stay gone unless the operator agrees.
  */
 
-import { readdirSync, truncateSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
-import { HISTORY_FILES, MANIFEST } from '#lib/format/layout.ts';
-import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
+import { HISTORY_FILES, MANIFEST, MINISEARCH_OPTIONS_FILE } from '#lib/format/layout.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  pointCurrentTo,
+  readManifest,
+} from '#lib/generations/generations.ts';
 import { removeHold } from '#lib/generations/hold.ts';
-import { runSnapshots } from '#test/support/product.ts';
+import { generate, runSnapshots } from '#test/support/product.ts';
 import { filesOf, inodesOf, pullFromApi, startApi } from '#test/support/replicas.ts';
-import { expectCurrentVerifies, makePublished, newSnapshots } from '#test/support/wholeness.ts';
+import {
+  expectCurrentVerifies,
+  fitManifest,
+  makePublished,
+  newSnapshots,
+} from '#test/support/wholeness.ts';
 
 const REFUSED = 3;
 
@@ -135,6 +146,20 @@ describe('a rollback', async () => {
     await origin.settle();
     expect(await statusNow()).toBe(200);
   });
+});
+
+test('a file that has no ids and belongs to no record brings nothing back', async () => {
+  const { database, snapshotsDir: dir } = await makePublished();
+  const made = generationDir(dir, currentOf(dir));
+  // As an earlier version of the program may have written it.
+  rmSync(path.join(made, MINISEARCH_OPTIONS_FILE));
+  writeFileSync(path.join(made, MINISEARCH_OPTIONS_FILE), '{}');
+  const older = fitManifest(dir, currentOf(dir));
+  pointCurrentTo(dir, older);
+  await generate(database.url, dir);
+  expect(currentOf(dir)).not.toBe(older);
+  expect((await rollback(dir, older)).stderr).not.toContain('Nothing has changed');
+  expect(sequenceIn(dir, currentOf(dir))).toBe(3);
 });
 
 test('what would come back is counted; if that is not known, the operator must agree', async () => {
