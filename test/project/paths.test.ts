@@ -46,9 +46,11 @@ test('a request and a changed row pass through as many files as ARCHITECTURE.md 
     [id],
   );
   const filesOf = await countFiles();
-  const row = await filesOf(async () =>
+  const whileRunning = await filesOf(async () =>
     expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: null }),
   );
+  // A generator cannot import the proxy, but a connection of an earlier test may end meanwhile.
+  const row = whileRunning.filter((file) => !file.startsWith('proxy/'));
 
   const key = testKey(1);
   writeKeys(dir, [key]);
