@@ -10,7 +10,7 @@ import type { ApiRequest } from '../http/request.ts';
 const MOST_WAITING = 512;
 
 /**
- * How long the steps of a turn take together: none begins after this. The longest one takes 7 ms, and most take 0.1:
+ * How long the steps of a turn take together: none begins after this. The longest one takes 10 ms, and most take 0.1:
  * with one step a turn, a search would cost half of its time again.
  */
 export const TURN_MS = 3;
