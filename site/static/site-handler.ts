@@ -53,11 +53,12 @@ export function makeSiteHandler({ frame, pageAt, others, keys, log }: PageParts)
     'It does not accept this kind of request.',
     'Allow: GET, HEAD\r\n',
   );
-  const fixed: Answer = (path, { url }, head) => {
+  const fixed: Answer = (path, _, head) => {
     const page = pageAt(path);
     if (page !== undefined) return page.then((it) => respond(it, head));
     const isPage = /[^/]\/$/.test(path) && pageAt(path.slice(0, -1)) !== undefined;
-    return isPage ? withoutSlash(url) : undefined;
+    // These pages read no query, and one may hold a key.
+    return isPage ? withoutSlash(path) : undefined;
   };
   const answers = [fixed, ...others, (path: string) => keyStatus(path, keys)];
 
