@@ -115,7 +115,8 @@ function parse(usage: string, words: readonly string[]): Arguments {
   const [texts, switches]: [Record<string, string>, Set<string>] = [{}, new Set()];
   for (const [option, value] of Object.entries(values)) {
     const given = [value].flat();
-    if (given.length > 1 && !repeatable.has(option)) throw new Error(`--${option} is repeated.`);
+    if (given.length > 1 && !repeatable.has(option))
+      throw new Error(`--${option} is repeated: give it once.`);
     if (given[0] === true) switches.add(option);
     else texts[option] = given.join(',');
   }
