@@ -75,7 +75,7 @@ test.each([
     { SITE_JWT_SECRET: SECRET, SITE_URL: 'https://covers.example', MAIL_FOLDER: makeFolder() },
     {
       openDatabase: async (url) =>
-        intercept(await openDatabase(url), (sql) => {
+        intercept(await openDatabase(url), (...[sql]) => {
           if (isAway && isRefused(sql)) throw error;
         }),
     },

@@ -123,7 +123,7 @@ describe('while the database', async () => {
 
   /** A database that can be gone, or not answer until `answer` is called. */
   const openFaulty = async (url: string) =>
-    intercept(await openDatabase(url), async (sql) => {
+    intercept(await openDatabase(url), async (...[sql]) => {
       if (trouble === 'gone') throw new Error('The database is gone.');
       if (trouble === 'locked' && sql !== 'SELECT 1')
         throw new DatabaseLockedError('It is locked.');
