@@ -14,6 +14,7 @@ import { pollChanges } from '../generator/schedule/poll-changes.ts';
 import { Runs } from '../generator/schedule/runs.ts';
 import { addScheduleMetrics } from '../generator/schedule/schedule-metrics.ts';
 import { KeysPolls } from '../keys/export/poll-keys.ts';
+import { checkDatabaseUrl } from '../lib/database/open.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { currentId } from '../lib/generations/generations.ts';
 import { whyHeld } from '../lib/generations/hold.ts';
@@ -72,6 +73,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
     { ...PUSH_CHECKS, GENERATE_CRON: checkCron },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
+  checkDatabaseUrl(environment.DATABASE_URL);
   if (SNAPSHOT_PUSH !== '') openWritableDepot(SNAPSHOT_PUSH).close();
   const isOff = cron === NO_RUNS;
   const log = makeLog(environment.LOG_LEVEL);

@@ -12,6 +12,8 @@ import { longestMs, readWhole, STALL_MS, systemClock } from './transfers.ts';
 /** In bytes. */
 const LONGEST_ERROR_BODY = 8192;
 const CONNECT_MS = 10_000;
+/** Such as 103. Each of them begins the time limit again, so a reply could be announced for ever. */
+const MOST_INTERIM = 10;
 /** However long the other side asks to wait. */
 const LONGEST_WAIT_MS = 90_000;
 /** Smaller pieces let undici note that an upload advances. */
@@ -64,12 +66,16 @@ export function makeHttpClient(stallMs = STALL_MS, clock = systemClock) {
       url: string,
       { body, headers, method = 'GET', empty = MISSING }: HttpRequest = {},
     ): Promise<HttpReply | undefined> {
+      let interim = 0;
       const reply = await request(url, {
         dispatcher,
         method,
         headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
         body: body ? Readable.from(piecesOf(body, clock.now)) : null,
         signal,
+        onInfo() {
+          if (++interim > MOST_INTERIM) throw new Error('it was only announced');
+        },
       }).catch(failWith('no reply'));
       const { statusCode: status } = reply;
       const bytes = bytesOf(reply);

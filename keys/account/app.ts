@@ -6,6 +6,7 @@ import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import type { Logger } from 'pino';
+import { isAway } from '../../lib/database/database.ts';
 import { readFiles, SHARED_FILES } from '../../lib/pages/layout.ts';
 import { FILES_PATH } from '../paths.ts';
 import { addModerationRoutes } from './routes/moderation.ts';
@@ -92,11 +93,7 @@ export function makeApp(site: Site, log: Logger): App {
     }
     // The query and the form are never logged: they may contain tokens and what people typed.
     log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed');
-    const isAway = await site.database.rows('SELECT 1').then(
-      () => false,
-      () => true,
-    );
-    if (isAway) {
+    if (await isAway(site.database, error)) {
       c.header('Retry-After', '60');
       const text = 'Our database does not answer right now. Try again in a minute.';
       return sendMessage(c, 503, 'Try again in a minute', text);

@@ -12,6 +12,7 @@ import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { readValue } from '../../lib/program/arguments.ts';
 import type { ValueChecks } from '../../lib/program/environment/environment.ts';
 import { checkWritableFolder } from '../../lib/program/folders.ts';
+import { timeLimit } from '../../lib/program/time-limit.ts';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; digits and dots. */
@@ -33,6 +34,8 @@ export interface Mailer {
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
+/** Of one mail in all. A reply that is sent byte by byte is never silent. */
+const LONGEST_MS = 120_000;
 /** In bytes, without the line break (RFC 5321, 4.5.3.1.6). */
 const LONGEST_LINE = 998;
 /** The code of nodemailer's errors of TLS. */
@@ -82,7 +85,10 @@ export interface MailSettings {
   readonly signature?: string;
 }
 
-export function makeMailer({ smtpUrl, folder, from, signature = '' }: MailSettings): Mailer {
+export function makeMailer(
+  { smtpUrl, folder, from, signature = '' }: MailSettings,
+  longestMs = LONGEST_MS,
+): Mailer {
   const sender = readValue('MAIL_FROM', from, parseSender);
   const domain = domainOf(sender.address);
   const compose = ({ id, to, subject, text, date }: Mail) => {
@@ -118,7 +124,12 @@ export function makeMailer({ smtpUrl, folder, from, signature = '' }: MailSettin
           ? { streamTransport: true, buffer: true }
           : transportOptions(smtpUrl, domain),
       );
-      const { message } = await transport.sendMail(compose(mail)).catch(explain);
+      const signal = timeLimit(longestMs);
+      const { message } = await transport.sendMail({ ...compose(mail), signal }).catch((error) => {
+        if (!signal.aborted) return explain(error);
+        const seconds = longestMs / 1000;
+        throw new Error(`The mail server is too slow: the e-mail was not sent after ${seconds} s`);
+      });
       if (smtpUrl !== '') return;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const file = path.join(folder, `${mail.id}.eml`);

@@ -27,7 +27,7 @@ import { isFinalRefusal, isMailAddress, isRefusal, type Mail, type Mailer } from
 
 const MAILS_A_ROUND = 100;
 const MOST_COUNTED = 10_000;
-/** How long a mail is reserved for the program that sends it. Sending it takes less time. */
+/** How long a mail is reserved for the program that sends it. A round and its last mail take less time. */
 const CLAIM_SECONDS = 900;
 const LONGEST_ROUND_MS = 300_000;
 const FIRST_PAUSE_SECONDS = 10;

@@ -34,6 +34,26 @@ export async function selectCount(
   return Number(count);
 }
 
+/** Another program has locked an SQLite file for too long. */
+export class DatabaseLockedError extends Error {
+  override readonly name = 'DatabaseLockedError';
+}
+
+/**
+ * Whether work failed because the database cannot be used at present: it is locked, or does not answer.
+ * @param error what the work threw
+ */
+export async function isAway(reader: Reader, error: unknown): Promise<boolean> {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // An SQLite file answers the query below even then.
+    if (cause instanceof DatabaseLockedError) return true;
+  }
+  return reader.rows('SELECT 1').then(
+    () => false,
+    () => true,
+  );
+}
+
 /** When a change to a table was last committed. */
 export interface LastCommit {
   /** In whole seconds, as a text to compare. */

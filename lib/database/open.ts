@@ -34,7 +34,12 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   return openMysql(address);
 }
 
-function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
+/** Checks an address as far as this needs no connection. @throws ConfigurationError as {@link openDatabase} */
+export function checkDatabaseUrl(url: string): void {
+  if (!url.startsWith('sqlite:')) parseMysqlUrl(url);
+}
+
+function parseMysqlUrl(url: string, options: OpenOptions = {}): MysqlAddress {
   const wrong = (what: string) => new ConfigurationError(`The mysql address ${what}`);
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const decoded = (part: string, text: string) => {

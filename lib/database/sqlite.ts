@@ -11,7 +11,14 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../program/failure.ts';
-import type { Database, LastCommit, SnapshotReader, Value, Writer } from './database.ts';
+import {
+  type Database,
+  DatabaseLockedError,
+  type LastCommit,
+  type SnapshotReader,
+  type Value,
+  type Writer,
+} from './database.ts';
 
 const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
@@ -253,7 +260,7 @@ async function retryWhileLocked<T>(path: string, action: () => T): Promise<T> {
     } catch (cause) {
       if (![SQLITE_BUSY, SQLITE_LOCKED].includes(codeOf(cause))) throw cause;
       if (performance.now() - start > LOCK_SECONDS * 1000) {
-        throw new Error(
+        throw new DatabaseLockedError(
           `${path} has been locked by another program for ${LOCK_SECONDS} s; end it or try again.`,
           { cause },
         );

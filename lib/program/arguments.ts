@@ -92,12 +92,13 @@ function parse(usage: string, words: readonly string[]): Arguments {
     help: { type: 'boolean', short: 'h' },
     version: { type: 'boolean' },
   };
+  const repeatable = new Set<string>();
   const [grammar] = usage.split('\n\n', 1);
   const withoutOptions = grammar.replaceAll(
     /--([a-z-]+)( [A-Z]+)?(\]…)?/g,
     (_, name, value, more) => {
-      const isRepeated = more !== undefined;
-      options[name] = { type: value === undefined ? 'boolean' : 'string', multiple: isRepeated };
+      options[name] = { type: value === undefined ? 'boolean' : 'string', multiple: true };
+      if (more !== undefined) repeatable.add(name);
       return '';
     },
   );
@@ -113,8 +114,11 @@ function parse(usage: string, words: readonly string[]): Arguments {
   if (missing?.startsWith('[') === false) throw new Error(`${missing} is missing.`);
   const [texts, switches]: [Record<string, string>, Set<string>] = [{}, new Set()];
   for (const [option, value] of Object.entries(values)) {
-    if (value === true) switches.add(option);
-    else texts[option] = [value].flat().join(',');
+    const given = [value].flat();
+    if (given.length > 1 && !repeatable.has(option))
+      throw new Error(`--${option} is repeated: give it once.`);
+    if (given[0] === true) switches.add(option);
+    else texts[option] = given.join(',');
   }
   return { positionals, texts, switches };
 }

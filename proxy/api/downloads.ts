@@ -100,7 +100,7 @@ export function readRange(
   etag: string,
   size: number,
 ): WantedRange {
-  const [, first, last] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})$/i.exec(range?.trim() ?? '') ?? [];
+  const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)$/i.exec(range?.trim() ?? '') ?? [];
   if (first === undefined || last === undefined || first + last === '') return 'whole';
   // Also if it is a date: only an ETag proves that the parts fit together.
   if (ifRange !== undefined && ifRange !== etag) return 'whole';

@@ -247,6 +247,17 @@ describe('a web server', () => {
     for (const each of [silent, stalled]) each.close();
   });
 
+  test('that announces its reply again and again is not waited for', async () => {
+    let announced = 10;
+    const depot = await serving((_request, response) => {
+      for (let i = 0; i < announced; i++) response.writeEarlyHints({ link: '</a>; rel=preload' });
+      response.end('hello');
+    });
+    expect(await read(depot, 'a')).toBe('hello');
+    announced++;
+    await expect(depot.get('a')).rejects.toThrow(TransferError);
+  });
+
   test('ends calls when it is closed', async () => {
     const depot = await serving(() => {});
     const reading = depot.get('a');

@@ -3,7 +3,7 @@
  * mails in the outbox. While the database cannot be reached, they wait, and no mail is lost.
  */
 import type { Logger } from 'pino';
-import type { Database } from '../../../lib/database/database.ts';
+import { type Database, isAway } from '../../../lib/database/database.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
 import { poll } from '../../../lib/program/poll.ts';
 import { mailSignInLink, removeOldSignIns } from '../../lifecycle/sign-in.ts';
@@ -48,7 +48,7 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
         const isTooLate = performance.now() - request.since >= LINK_SECONDS * 1000;
         if (!isTooLate) await mailSignInLink(database, request.email, { at: now, publicUrl });
       } catch (error) {
-        await database.rows('SELECT 1');
+        if (await isAway(database, error)) throw error;
         // The address is left out: otherwise the log would show that it belongs to an account.
         log.error(`A sign-in link cannot be created: ${messageOf(error)}`);
       }

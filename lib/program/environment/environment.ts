@@ -26,8 +26,8 @@ const REMOVED: Readonly<Record<string, string>> = {
 
 /**
  * Adds the variables of `.env` in the working directory that the environment does not set. Warns on stderr of
- * each name in the file that is not a variable: it may be misspelled. Warns also of variables of earlier versions,
- * wherever they are set.
+ * each line of the file that has no effect, and of each name that is not a variable: it may be misspelled. Warns also
+ * of variables of earlier versions, wherever they are set.
  * @throws ConfigurationError if the file is there and cannot be read
  */
 export function loadEnvironmentFile(): void {
@@ -39,20 +39,44 @@ export function loadEnvironmentFile(): void {
 }
 
 function addEnvironmentFile(): void {
-  let inFile: NodeJS.Dict<string>;
+  let content: string;
   try {
-    inFile = parseEnv(readOwnFile('.env'));
+    content = readOwnFile('.env').replace(/^\uFEFF/, '');
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;
     throw new ConfigurationError(`${path.resolve('.env')} is not read: ${message}`, { cause });
   }
-  for (const [name, text] of Object.entries(inFile)) {
+  for (const line of strayLines(content)) {
+    process.stderr.write(`Warning: ${line} has no effect: write NAME=value.\n`);
+  }
+  for (const [name, text] of Object.entries(parseEnv(content))) {
+    // Anything else is a part of a stray line, and may contain a password.
+    if (!/^\w+$/.test(name)) continue;
     if (!Object.hasOwn(VARIABLES, name) && !Object.hasOwn(REMOVED, name)) {
       process.stderr.write(`Warning: ${name} in .env is not a variable of this program.\n`);
     }
     process.env[name] ??= text;
   }
+}
+
+/**
+ * Finds the lines that are neither NAME=value nor a comment. Of their text, which may be a secret, only the name of a
+ * variable is shown.
+ * @returns texts such as "line 3 of .env (PORT)"
+ */
+function strayLines(content: string): string[] {
+  // In quotes, a value may have several lines.
+  const withoutQuoted = content.replaceAll(
+    /^(\s*(?:export\s+)?\w+[ \t]*=[ \t]*)(["'`]).*?\2/gms,
+    (all, start: string) => start + all.slice(start.length).replaceAll(/./g, ''),
+  );
+  return withoutQuoted.split('\n').flatMap((line, index) => {
+    if (/^\s*(?:$|#|(?:export\s+)?\w+\s*=)/.test(line)) return [];
+    const [, name = ''] = /^\s*(?:export\s+)?(\w+)/.exec(line) ?? [];
+    const shown = Object.hasOwn(VARIABLES, name) ? ` (${name})` : '';
+    return [`line ${index + 1} of .env${shown}`];
+  });
 }
 
 /** @throws Error that names the fix if another user than this one or root can write the file */

@@ -3,6 +3,7 @@ import { SignJWT } from 'jose';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { makeRefusalLog, RefusedAssertion } from '#keys/account/visitors/assertion.ts';
+import { DatabaseLockedError } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { intercept } from '#test/keys/keys-database.ts';
 import {
@@ -64,15 +65,18 @@ describe('a user whom the site has signed in', () => {
   });
 });
 
-test('while the database is away, the answer is 503', async () => {
+test.each([
+  ['away', () => true, new Error('The server is gone.')],
+  ['locked', (sql = '') => sql !== 'SELECT 1', new DatabaseLockedError('It is locked.')],
+])('while the database is %s, the answer is 503', async (_, isRefused, error) => {
   let isAway = false;
   const away = await openPages(
     await makeAccounts(),
     { SITE_JWT_SECRET: SECRET, SITE_URL: 'https://covers.example', MAIL_FOLDER: makeFolder() },
     {
       openDatabase: async (url) =>
-        intercept(await openDatabase(url), () => {
-          if (isAway) throw new Error('The server is gone.');
+        intercept(await openDatabase(url), (...[sql]) => {
+          if (isAway && isRefused(sql)) throw error;
         }),
     },
   );

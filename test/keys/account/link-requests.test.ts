@@ -5,6 +5,7 @@
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startMailWorker } from '#keys/account/mail-worker/start-mail-worker.ts';
+import { DatabaseLockedError } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { intercept } from '#test/keys/keys-database.ts';
 import {
@@ -116,14 +117,16 @@ test('requests wait in another thread while another program holds the locks, at 
 
 describe('while the database', async () => {
   /** Set to what the database does with every statement. */
-  let trouble: 'none' | 'gone' | 'silent' = 'none';
+  let trouble: 'none' | 'gone' | 'locked' | 'silent' = 'none';
   let answer = () => {};
   const mailFolder = makeFolder();
 
   /** A database that can be gone, or not answer until `answer` is called. */
   const openFaulty = async (url: string) =>
-    intercept(await openDatabase(url), async () => {
-      if (trouble === 'gone') throw new Error('The server is gone.');
+    intercept(await openDatabase(url), async (...[sql]) => {
+      if (trouble === 'gone') throw new Error('The database is gone.');
+      if (trouble === 'locked' && sql !== 'SELECT 1')
+        throw new DatabaseLockedError('It is locked.');
       if (trouble !== 'silent') return;
       await new Promise<void>((resolve) => {
         answer = resolve;
@@ -141,8 +144,11 @@ describe('while the database', async () => {
   });
 
   test('is away, it is logged once at its start and end, and every link arrives', async () => {
-    for (const round of [1, 2]) {
-      trouble = 'gone';
+    for (const [round, kind] of [
+      [1, 'gone'],
+      [2, 'locked'],
+    ] as const) {
+      trouble = kind;
       expect((await requestLink(visitor, KNOWN)).status).toBe(200);
       await pages.sendMails();
       await pages.sendMails();
@@ -156,12 +162,12 @@ describe('while the database', async () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const gone = [50, 'E-mails wait until the database is back: The server is gone.'];
+    const wait = (why: string) => [50, `E-mails wait until the database is back: ${why}`];
     const back = [30, 'the database is back; e-mails are sent again'];
     const sent = [30, 'mails are sent'];
     expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
-      ...[gone, sent, back],
-      ...[gone, sent, back],
+      ...[wait('The database is gone.'), sent, back],
+      ...[wait('It is locked.'), sent, back],
     ]);
     expect(pages.log()).not.toMatch(/ {4}at |"stack"|"err"/);
   });

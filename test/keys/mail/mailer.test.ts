@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -40,6 +41,32 @@ test('nothing is sent without TLS to another machine, unless the address says so
   for (const address of [`${url}?insecure`, server.url]) await sendTo(address);
   expect(server.mails).toHaveLength(2);
   await server.stop();
+});
+
+test('a server that never ends a reply, but is never silent, gets a limited time', async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const server = createServer((socket) => {
+    socket.write('220 mail.example\r\n');
+    socket.once('data', () => socket.write('250-'));
+    const drip = setInterval(() => socket.write('x'), 1);
+    socket
+      .on('error', () => {})
+      .once('close', () => {
+        clearInterval(drip);
+        ended.resolve('ended');
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const settings = { smtpUrl: `smtp://127.0.0.1:${port}`, folder: '', from: FROM };
+  const error = await makeMailer(settings, 50)
+    .send(MAIL)
+    .catch((thrown) => thrown);
+  expect(error.message).toContain('The mail server is too slow');
+  // The next mail would fare the same.
+  expect(isRefusal(error)).toBe(false);
+  expect(await ended.promise).toBe('ended');
+  server.close();
 });
 
 test.each([

@@ -1,7 +1,8 @@
 /** An SQLite file with a rollback journal, as other programs make it: readers and writers exclude each other. */
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { isAway } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeFolder } from '#test/support/product.ts';
 
@@ -21,6 +22,22 @@ test('a read that had to wait keeps no lock, so that a writer need not wait for 
   expect(await waiting).toEqual([[0]]);
   expect(await database.rows('SELECT n FROM t')).toEqual([[0]]);
   expect(other.prepare('UPDATE t SET n = 1').run().changes).toBe(1);
+  await database.close();
+  other.close();
+});
+
+test('a file that stays locked counts as away, which another error does not', async () => {
+  const { url, other } = makeFile();
+  const database = await openDatabase(url);
+  const isAwayAfter = (work: Promise<unknown>) =>
+    work.catch((error: unknown) => isAway(database, error));
+  expect(await isAwayAfter(database.rows('SELECT none FROM t'))).toBe(false);
+  other.exec('BEGIN EXCLUSIVE');
+  let at = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (at += 6_000));
+  expect(await isAwayAfter(database.rows('SELECT n FROM t'))).toBe(true);
+  expect(await isAwayAfter(database.transaction(({ run }) => run('DELETE FROM t')))).toBe(true);
+  clock.mockRestore();
   await database.close();
   other.close();
 });

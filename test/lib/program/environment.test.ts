@@ -288,6 +288,34 @@ test('.env in the working directory is read if it exists, and the environment ta
   ]);
 });
 
+test('a line of .env without effect causes a warning that shows nothing but the name of a variable', () => {
+  const module = path.join(import.meta.dirname, '../../../lib/program/environment/environment.ts');
+  const program = `(await import(${JSON.stringify(module)})).loadEnvironmentFile();`;
+  const folder = makeFolder();
+  const text = `\uFEFFPORT=80\r
+GENERATE_CRON off\r
+  # HOST 0.0.0.0\r
+DATABASE_URL: mysql://u:secret@h/n?ssl=true
+SITE_NAME="two
+lines" # of one value
+export HOST = 0.0.0.0
+
+export LOG_LEVEL debug
+secret
+SITE_CONTACT='not closed
+`;
+  writeFileSync(path.join(folder, '.env'), text);
+  const flags = ['--input-type=module', '-e', `${program} console.log(process.env.PORT)`];
+  const { stdout, stderr } = spawnSync(process.execPath, flags, { cwd: folder, env: {} });
+  expect(String(stdout)).toBe('80\n');
+  expect(String(stderr).trimEnd().split('\n')).toEqual([
+    'Warning: line 2 of .env (GENERATE_CRON) has no effect: write NAME=value.',
+    'Warning: line 4 of .env (DATABASE_URL) has no effect: write NAME=value.',
+    'Warning: line 9 of .env (LOG_LEVEL) has no effect: write NAME=value.',
+    'Warning: line 10 of .env has no effect: write NAME=value.',
+  ]);
+});
+
 test('a variable of an earlier version causes a warning, wherever it is set', () => {
   const module = path.join(import.meta.dirname, '../../../lib/program/environment/environment.ts');
   const program = `(await import(${JSON.stringify(module)})).loadEnvironmentFile();`;

@@ -36,11 +36,17 @@ test('with a current generation it waits for the first scheduled time', async ()
   expect(schedule.log()).not.toMatch(OF_A_RUN);
 });
 
-test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it', async () => {
-  const variables = { DATABASE_URL: 'sqlite:x.db', SNAPSHOTS_DIR: newSnapshots() };
-  const wrong = { ...variables, GENERATE_CRON: 'every day' };
-  const { code, stderr } = await runProgram('schedule', [], wrong);
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/GENERATE_CRON.*every day/s)]);
+test.each([
+  ['GENERATE_CRON', 'every day', /GENERATE_CRON.*every day/s],
+  [
+    'DATABASE_URL',
+    'mysql://u:p%zz@h/db',
+    /mysql address has a password that is not percent-encoded/,
+  ],
+])('a wrong %s ends the schedule with 2 and an error that says so', async (name, text, fault) => {
+  const variables = { DATABASE_URL: 'sqlite:x.db', SNAPSHOTS_DIR: newSnapshots(), ADMIN_PORT: '0' };
+  const { code, stderr } = await runProgram('schedule', [], { ...variables, [name]: text });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(fault)]);
 });
 
 test('it generates at once and then on schedule, logs failed runs and rows left out, and continues', async () => {

@@ -45,10 +45,18 @@ describe('the arguments of a program', () => {
     [['--no-such-option'], '--no-such-option'],
     [['--help', 'no-such-argument'], 'no-such-argument'],
     [['--version', 'no-such-argument'], 'no-such-argument'],
+    [['--limit', '5', '--limit=6'], '--limit is repeated'],
+    [['--all', '--all'], '--all is repeated'],
   ])('%j are an error that names the wrong one and shows the usage', (words, wrong) => {
-    const read = () => readArguments('the usage', words);
+    const usage = 'the usage [--limit N] [--all]';
+    const read = () => readArguments(usage, words);
     expect(read).toThrow(wrong);
-    expect(read).toThrow('the usage');
+    expect(read).toThrow(usage);
+  });
+
+  test('an option may be repeated if the usage says so', () => {
+    const { texts } = readArguments('the usage [--for NAME]…', ['--for', 'a', '--for=b']);
+    expect(texts).toEqual({ for: 'a,b' });
   });
 });
 
@@ -84,12 +92,12 @@ describe('cover-catalogue', () => {
 describe('without the Node of the npm packages', () => {
   const executable = copyWithoutNode();
 
-  /** Makes a PATH whose `node` prints the given version, or is the Node of this test. */
+  /** Makes a PATH whose `node` prints the given version and its arguments, or is the Node of this test. */
   function pathWith(node: string | undefined): string {
     const folder = makeFolder();
     if (node === process.execPath) symlinkSync(node, path.join(folder, 'node'));
     else if (node !== undefined) {
-      writeFileSync(path.join(folder, 'node'), `#!/bin/sh\necho ${node}\n`);
+      writeFileSync(path.join(folder, 'node'), `#!/bin/sh\necho ${node} "$@"\n`);
       chmodSync(path.join(folder, 'node'), 0o755);
     }
     for (const tool of ['dirname', 'readlink', 'cat', 'sed']) {
@@ -115,6 +123,11 @@ describe('without the Node of the npm packages', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^Node 24 or newer is needed, .*\n$/);
     expect(stderr).toContain(found);
+  });
+
+  test('no signal opens a debugger', () => {
+    const { stdout } = run(executable, ['proxy'], { PATH: pathWith('v24.0.0') });
+    expect(stdout).toMatch(/^v24\.0\.0 (?:--\S+ )*--disable-sigusr1 /);
   });
 
   test('a Node of the packages that cannot run is reported with the reason', () => {
