@@ -14,7 +14,7 @@ import { JSON_TYPE } from '../proxy/http/response.ts';
 import { readDataTime } from '../proxy/serve/admin/state.ts';
 import type { CurrentGeneration } from '../proxy/snapshot/generation.ts';
 import { HTML, makePage, uncachedPage } from './static/page-responses.ts';
-import type { Answer } from './static/site-handler.ts';
+import type { SiteAnswer } from './static/site-handler.ts';
 
 interface StatusParts {
   readonly snapshotsDir: string;
@@ -22,7 +22,7 @@ interface StatusParts {
   readonly frame: SiteFrame;
 }
 
-export function makeStatus(parts: StatusParts): Answer {
+export function makeStatus(parts: StatusParts): SiteAnswer {
   return (path) => {
     const make = { '/status': asPage, '/status.json': asJson }[path];
     return make && readStatus(parts).then((status) => make(status, parts.frame));

@@ -181,7 +181,7 @@ const LARGEST_SHARE_READ = 0.35;
 const FEWEST_GAMES_READ = 2_000;
 
 /** The fingerprints now, and the blocks that differ. */
-interface Compared {
+interface FoundChanges {
   readonly all: AllFingerprints;
   readonly changed: Readonly<Record<Group, readonly string[]>>;
 }
@@ -223,7 +223,7 @@ async function compareAllBlocks(
   reader: SnapshotReader,
   earlier: KnownBlocks,
   now: number,
-): Promise<Compared> {
+): Promise<FoundChanges> {
   const commits = await readLastCommits(reader);
   const all = { ...earlier.fingerprints };
   const changed = noBlocks();
@@ -241,7 +241,7 @@ async function compareRecentBlocks(
   reader: SnapshotReader,
   { shifts, fingerprints, readUpTo }: KnownBlocks,
   now: number,
-): Promise<Compared> {
+): Promise<FoundChanges> {
   const blocks = { game: new Set<string>(), cover: new Set<string>() };
   const addBlock = (value: Value | undefined, by: keyof Shifts) => {
     const id = readId(value ?? null);

@@ -10,7 +10,12 @@ import { hashBytes } from '../format/content-hash.ts';
 import { idAt, textOfId } from '../format/index/ids.ts';
 import { type FindFiles, openFindFiles } from '../format/index/index-file.ts';
 import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
-import { checkTitles, openTitles, type TitleColumns, titleLists } from '../format/index/titles.ts';
+import {
+  checkTitleColumns,
+  openTitles,
+  type TitleColumns,
+  titleLists,
+} from '../format/index/titles.ts';
 import {
   coversPack,
   gamesPack,
@@ -102,7 +107,7 @@ export async function verifyAndOpen(
   if (checks.values !== undefined) {
     if (!isKnown(TITLE_INDEX)) {
       const titles = openTitles(contentOf);
-      checkTitles(titles, manifest.counts.games);
+      checkTitleColumns(titles, manifest.counts.games);
       checkTitleLists(manifest, index, titles, contentOf);
     }
     checks.values(

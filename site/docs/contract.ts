@@ -32,7 +32,7 @@ export interface Parameter {
   readonly example?: string | number | readonly (string | number)[];
 }
 
-interface Content {
+interface MediaContent {
   readonly schema?: Schema;
   readonly examples?: Readonly<Record<string, { summary?: string; value: unknown }>>;
 }
@@ -40,7 +40,7 @@ interface Content {
 export interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, { description?: string; schema?: Schema }>>;
-  readonly content?: Readonly<Record<string, Content>>;
+  readonly content?: Readonly<Record<string, MediaContent>>;
 }
 
 export interface Operation {

@@ -29,7 +29,7 @@ import {
   uncachedPage,
   withoutSlash,
 } from '../static/page-responses.ts';
-import type { Answer } from '../static/site-handler.ts';
+import type { SiteAnswer } from '../static/site-handler.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';
 import { csvLine } from './csv.ts';
@@ -69,7 +69,7 @@ export interface ExplorerParts {
   readonly log: Logger;
 }
 
-export function makeExplorer(parts: ExplorerParts): Answer {
+export function makeExplorer(parts: ExplorerParts): SiteAnswer {
   return (path, request, head) => {
     if (path !== EXPLORE && path !== MATCH && !path.startsWith(`${EXPLORE}/`)) return undefined;
     return /[^/]\/$/.test(path) ? withoutSlash(request.url) : answer(request, head);
@@ -126,7 +126,7 @@ async function render(
   if (reply.status !== 200 || generation === undefined) return errorPage(frame, reply);
   const imageOrigin = originOf(generation);
   const apiUrl = `${publicUrl}${BASE}`;
-  const search: Search = async (query) =>
+  const search: CallSearch = async (query) =>
     secondsToWait(socket.remoteAddress, head, parts) > 0
       ? undefined
       : callApi(api, explorerKey, addressOf({ path: '/search', query }, ''), { socket, head });
@@ -175,7 +175,7 @@ async function pageOf(
   view: View,
   reply: ApiReply,
   context: PageContext,
-  search: Search,
+  search: CallSearch,
 ): Promise<Html | undefined> {
   if (view.kind === 'match') {
     const { data }: Partial<Body<'/match'>> = parseRecords(reply.text);
@@ -195,7 +195,7 @@ async function pageOf(
 }
 
 /** A call of `/search`; undefined if the visitor may not open another page now: each call counts as one. */
-type Search = (query: NonNullable<SampleCall['query']>) => Promise<ApiReply | undefined>;
+type CallSearch = (query: NonNullable<SampleCall['query']>) => Promise<ApiReply | undefined>;
 
 /** For how many names of a page that were not found near spellings are searched. */
 const MOST_SEARCHES = 5;
@@ -204,7 +204,7 @@ const MOST_SEARCHES = 5;
 async function withNear(
   items: readonly MatchItem[],
   platform: string | undefined,
-  search: Search,
+  search: CallSearch,
 ): Promise<MatchItem[]> {
   let searches = 0;
   const searched = items.map(async (item) => {

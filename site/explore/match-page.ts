@@ -81,13 +81,13 @@ function summary(items: readonly MatchItem[]): string {
 }
 
 /** A name as it is, or with a candidate that the visitor has chosen. */
-type Row = Omit<MatchItem, 'match'> & { readonly match: MatchItem['match'] | 'chosen' };
+type MatchRow = Omit<MatchItem, 'match'> & { readonly match: MatchItem['match'] | 'chosen' };
 
 /**
  * The row of a name. For each candidate it contains the row that replaces it when the candidate is chosen: a
  * script never makes markup.
  */
-function matchRow(row: Row, platform: string | undefined, origin: string | undefined): Html {
+function matchRow(row: MatchRow, platform: string | undefined, origin: string | undefined): Html {
   const { name, read, match, game, candidates } = row;
   const [label, kind] = KINDS[match ?? 'none'];
   const image = game?.cover ? coverImage(game.cover, { ...SMALL, origin }) : undefined;
@@ -109,7 +109,7 @@ function matchRow(row: Row, platform: string | undefined, origin: string | undef
     html` <span class="faint">${slug}</span>`;
   const choose = (other: Game) => {
     if (match === 'chosen') return undefined;
-    const chosen: Row = { ...row, match: 'chosen', game: other };
+    const chosen: MatchRow = { ...row, match: 'chosen', game: other };
     return html` <button type="button" class="quiet small needs-script" data-choose>Choose<span class="unseen"> ${other.title}</span></button><template><table><tbody>${matchRow(chosen, platform, origin)}</tbody></table></template>`;
   };
   const search = searchPath({ platform, q: (read?.title ?? name).slice(0, 100) });

@@ -22,22 +22,28 @@ import {
 } from './page-responses.ts';
 
 /** Answers a request to read some path. @returns undefined if another part of the site may have the path */
-export type Answer = (
+export type SiteAnswer = (
   path: string,
   request: IncomingMessage,
   head: RequestHead,
 ) => PreparedResponse | Promise<PreparedResponse> | undefined;
 
-interface PageParts {
+interface SiteHandlerParts {
   readonly frame: SiteFrame;
   /** The page at a path; undefined if there is none. */
   readonly pageAt: (path: string) => Promise<Resource> | undefined;
-  readonly others: readonly Answer[];
+  readonly others: readonly SiteAnswer[];
   readonly keys: Pick<KeyTable, 'byHash'>;
   readonly log: Logger;
 }
 
-export function makeSiteHandler({ frame, pageAt, others, keys, log }: PageParts): SiteHandler {
+export function makeSiteHandler({
+  frame,
+  pageAt,
+  others,
+  keys,
+  log,
+}: SiteHandlerParts): SiteHandler {
   const notFound = prepareSiteError(
     frame,
     404,
@@ -53,7 +59,7 @@ export function makeSiteHandler({ frame, pageAt, others, keys, log }: PageParts)
     'It does not accept this kind of request.',
     'Allow: GET, HEAD\r\n',
   );
-  const fixed: Answer = (path, _, head) => {
+  const fixed: SiteAnswer = (path, _, head) => {
     const page = pageAt(path);
     if (page !== undefined) return page.then((it) => respond(it, head));
     const isPage = /[^/]\/$/.test(path) && pageAt(path.slice(0, -1)) !== undefined;
@@ -90,7 +96,10 @@ export function makeSiteHandler({ frame, pageAt, others, keys, log }: PageParts)
  * a look-up costs less than any page. Nobody can guess the hash of a key.
  * @returns undefined if the path is another one
  */
-function keyStatus(path: string, { byHash }: PageParts['keys']): PreparedResponse | undefined {
+function keyStatus(
+  path: string,
+  { byHash }: SiteHandlerParts['keys'],
+): PreparedResponse | undefined {
   const hash = /^\/key-status\/([0-9a-f]{64})$/.exec(path)?.[1];
   if (hash === undefined) return undefined;
   const key = byHash(hash);

@@ -24,7 +24,7 @@ import {
   purposeOf,
   shownLimit,
 } from './key-parts.ts';
-import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
+import { framedPage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
 interface AccountPage {
@@ -64,7 +64,7 @@ export function accountPage(page: AccountPage): Html {
     ENDED.includes(state) && (reason === null || (revoked_at ?? reviewed_at ?? '') < since);
   const open = keys.filter((key) => !isFolded(key));
   const ended = keys.filter(isFolded);
-  return makePage({
+  return framedPage({
     title: 'API keys',
     viewer,
     path: PATHS.keys,
@@ -262,7 +262,7 @@ interface ShownKey {
 
 export function keyShownPage(shown: ShownKey): Html {
   const { viewer, key, publicUrl, isAccepted, oldKeyHours } = shown;
-  return makePage({
+  return framedPage({
     title: 'Save your API key',
     viewer,
     body: html`

@@ -102,7 +102,7 @@ export function facts(key: KeyWithAccount, more: readonly Fact[] = [], most?: nu
   return factList([...account, ...purposeOf(key, most), ...more]);
 }
 
-export interface History {
+export interface KeyHistory {
   readonly events: readonly KeyEvent[];
   /** Whether there were events before them. */
   readonly hasEarlier: boolean;
@@ -110,7 +110,7 @@ export interface History {
 
 /** What was done to a key, oldest first. @param actorOf how the page calls who did it */
 export function historyList(
-  { events, hasEarlier }: History,
+  { events, hasEarlier }: KeyHistory,
   actorOf: (event: KeyEvent) => string,
 ): Html {
   if (events.length === 0) return html`<p>Nothing is recorded.</p>`;

@@ -40,7 +40,7 @@ interface Parts {
 const ROLES = { done: 'status', refused: 'alert' };
 const SIGN_OUT_FORM = html`<form method="post" action="${PATHS.signOut}"><button class="quiet small">Sign out</button></form>`;
 
-export function makePage({ title, viewer, path, notice, body }: Parts): Html {
+export function framedPage({ title, viewer, path, notice, body }: Parts): Html {
   const { account, hasSession, hasExplorer = false, siteProfile: site } = viewer;
   return renderPage({
     title,
@@ -78,7 +78,7 @@ export function webLink(address: string): Html {
 
 /** A page with one message: the page does not exist or is not allowed, or something went wrong. */
 export function messagePage(viewer: Viewer, title: string, text: string, more?: Html): Html {
-  return makePage({
+  return framedPage({
     title,
     viewer,
     body: html`
@@ -88,7 +88,7 @@ export function messagePage(viewer: Viewer, title: string, text: string, more?: 
   });
 }
 
-interface PageLinks {
+interface NeighbourLinks {
   readonly path: string;
   /** The name of the number of the page in the query. */
   readonly name: string;
@@ -105,7 +105,7 @@ interface PageLinks {
 }
 
 /** The links between the pages of a list. @returns undefined if there is only one page */
-export function pageLinks(links: PageLinks): Html | undefined {
+export function pageLinks(links: NeighbourLinks): Html | undefined {
   const { path, name, page, hasMore, before, after, anchor, fields = {} } = links;
   if (page === 1 && !hasMore) return undefined;
   const link = (number: number, text: string) => {

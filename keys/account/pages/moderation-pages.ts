@@ -14,9 +14,9 @@ import {
   accountOf,
   excerptOf,
   facts,
-  type History,
   hasLimit,
   historyList,
+  type KeyHistory,
   lastUseOf,
   limitFact,
   numberOf,
@@ -25,7 +25,7 @@ import {
   STATE_NAMES,
   stateBadge,
 } from './key-parts.ts';
-import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
+import { framedPage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
 /** Which keys the list shows. */
@@ -67,7 +67,7 @@ export function moderationPage(parts: ModerationPage): Html {
         </li>`;
   const { state, text } = parts.filter;
   const links = { path: PATHS.review, fields: { state, text } };
-  return makePage({
+  return framedPage({
     title: 'Review API keys',
     viewer,
     path: PATHS.review,
@@ -133,7 +133,7 @@ function filterForm({ state, text }: Filter): Html {
         </form>`;
 }
 
-interface KeyPage extends History {
+interface KeyPage extends KeyHistory {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
   readonly usage: readonly DayOfUse[];
@@ -145,7 +145,7 @@ interface KeyPage extends History {
 
 export function keyPage(page: KeyPage): Html {
   const { viewer, key, usage, now, defaultLimit, notice, refused } = page;
-  return makePage({
+  return framedPage({
     title: numberOf(key),
     viewer,
     notice,

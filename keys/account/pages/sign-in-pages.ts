@@ -5,7 +5,7 @@ import { contactLink, type SiteProfile } from '../../../lib/pages/layout.ts';
 import { PATHS } from '../../paths.ts';
 import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
 import type { RefusedAssertion } from '../visitors/assertion.ts';
-import { makePage, type Notice, type Viewer } from './layout.ts';
+import { framedPage, type Notice, type Viewer } from './layout.ts';
 
 /** @param site.signInNote what the operator wants visitors to know; '' for nothing */
 export function signInPage(
@@ -13,7 +13,7 @@ export function signInPage(
   { siteProfile, signInNote }: { readonly siteProfile: SiteProfile; readonly signInNote: string },
   notice?: Notice,
 ): Html {
-  return makePage({
+  return framedPage({
     title: 'Sign in',
     viewer,
     notice,
@@ -32,7 +32,7 @@ export function signInPage(
 
 /** The same page for every address, so that nobody learns whether the address has an account. */
 export function linkSentPage(viewer: Viewer): Html {
-  return makePage({
+  return framedPage({
     title: 'Check your inbox',
     viewer,
     body: html`
@@ -46,7 +46,7 @@ export function linkSentPage(viewer: Viewer): Html {
  * scanners open links too.
  */
 export function linkPage(viewer: Viewer, link: string): Html {
-  return makePage({
+  return framedPage({
     title: 'Sign in',
     viewer,
     body: html`
@@ -91,7 +91,7 @@ export function siteSignInPage(viewer: Viewer, site: SiteSignIn): Html {
   const contact = siteProfile.contact === '' ? siteProfile.url : contactLink(siteProfile.contact);
   const help = html`
       <p>Signing in again will not change that. <a href="${contact}">Tell us</a>: our log says why it was refused.</p>`;
-  return makePage({
+  return framedPage({
     title: 'Sign in',
     viewer,
     notice: reason && { kind: 'refused', text: `Your sign-in at ${name} ${REFUSALS[reason]}` },

@@ -32,7 +32,7 @@ export function openTitles(contentOf: (name: string) => Uint8Array): TitleColumn
 }
 
 /** Checks all values. @param games how many games there are @throws Error that names what is damaged */
-export function checkTitles({ game, start, json }: TitleColumns, games: number): void {
+export function checkTitleColumns({ game, start, json }: TitleColumns, games: number): void {
   checkStarts(start, json.length, TITLE_INDEX, 'start');
   const fault = `its games do not ascend below ${games}`;
   checkAscending(game, 0, game.length, games, TITLE_INDEX, fault);
