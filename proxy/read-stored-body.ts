@@ -28,7 +28,7 @@ export async function readStoredBody(
     const found = find?.(makeGeneration(files));
     if (found === undefined) throw new Error(`There is no ${target} in ${id}.`);
     if (found === 'sinceGone') throw new Error(`The changes up to ${id} are not known.`);
-    const resource = 'steps' in found ? takeAll(found) : found;
+    const resource = 'steps' in found ? takeAll(found.steps) : found;
     return resource.identity.body;
   } finally {
     files.descriptors.forEach(closeSync);

@@ -21,13 +21,24 @@ export const COST = {
   letters: 1 / 4096,
 } as const;
 
+/** About as many are made without a pause: they take a millisecond. */
+const COMPARISONS_PER_STEP = 60;
+
 export class Budget {
   private left = MOST_COMPARISONS;
+  private pausedAt = MOST_COMPARISONS;
 
   /** @returns whether something is left; otherwise the result of what was counted must not be used */
   spend(comparisons: number): boolean {
     this.left -= comparisons;
     return this.left > 0;
+  }
+
+  /** Whether this is the time for others to be served. */
+  takePause(): boolean {
+    if (this.pausedAt - this.left < COMPARISONS_PER_STEP) return false;
+    this.pausedAt = this.left;
+    return true;
   }
 
   get isSpent(): boolean {

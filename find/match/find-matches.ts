@@ -41,12 +41,12 @@ export interface GameFacts extends GameTitles {
 export const MOST_CANDIDATES = 3;
 
 /** @param guess whether more was left out than the name says: then letters must be right, and perhaps the whole title */
-export function findMatches(
+export function* findMatches(
   catalogue: TitlesOfPlatforms,
   { titles, withTags, regions, isHack }: NameReading,
   facts: GameFacts,
   guess?: 'title' | 'part',
-): Match {
+): Generator<void, Match> {
   const { budget, titlesOf, looseOf, wantedBy, gamesLike } = catalogue;
   const seen = new Map<GameNumber, MatchKind>();
   const note = (games: readonly GameNumber[], kind: MatchKind) => {
@@ -61,6 +61,7 @@ export function findMatches(
     return { found, candidates: others.slice(0, MOST_CANDIDATES) };
   };
   for (const title of new Set([...withTags, ...titles])) {
+    if (budget.takePause()) yield;
     const games = gamesLike(title);
     if (budget.isSpent) return result();
     if (games.length === 0) continue;
@@ -83,6 +84,7 @@ export function findMatches(
   const isHere = (game: GameNumber) => facts.frontRank(game) === 0;
   if (first !== undefined && (regions.length === 0 || isHere(first))) return result();
   for (const title of new Set([...titles, ...withTags])) {
+    if (budget.takePause()) yield;
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
     const loose = wantedBy(title).loose.slice(0, most);
@@ -112,7 +114,7 @@ export function findMatches(
   if (first !== undefined) return result();
   if (seen.size === 0 && guess === undefined) {
     // A game with fronts, but none of the file's region, is likely another one.
-    const near = findNear(catalogue, titles.map(wantedBy)).filter(
+    const near = (yield* findNear(catalogue, titles.map(wantedBy))).filter(
       (game) => regions.length === 0 || facts.frontRank(game) !== 1,
     );
     if (budget.isSpent) return result();
@@ -120,6 +122,7 @@ export function findMatches(
     if (isOneGame(near, facts)) return result(near[0], 'near');
   }
   if (seen.size < MOST_CANDIDATES && guess !== 'title') {
+    if (budget.takePause()) yield;
     const { sure, games } = findParts(
       catalogue,
       titles.map((title) => {

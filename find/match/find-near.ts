@@ -16,10 +16,10 @@ function mostEdits(length: number): number {
 }
 
 /** @returns those with the fewest wrong letters; none once the budget is spent */
-export function findNear(
+export function* findNear(
   { index, platforms, budget, spellingsOf }: TitlesOfPlatforms,
   wanted: readonly LooseForms[],
-): GameNumber[] {
+): Generator<void, GameNumber[]> {
   let best: GameNumber[] = [];
   let fewest = Number.POSITIVE_INFINITY;
   const { game: games, letters } = index.loose;
@@ -47,6 +47,7 @@ export function findNear(
           if (least > Math.min(most, fewest)) continue;
           const spellings = spellingsOf(games[at]);
           if (!budget.spend(spellings.length)) return [];
+          if (budget.takePause()) yield;
           const edits = editsBetween(spelling, spellings, most);
           if (edits > fewest) continue;
           if (edits < fewest) best = [];

@@ -2,7 +2,7 @@
  * Finds the game that a file name means: by what the name says, and only without success by what else it may
  * mean. A guess counts only if it leaves exactly one game.
  *
- * Invariant: whatever the name is, the work for it is bounded by a count.
+ * Invariant: whatever the name is, the work for it is bounded by a count. It is done in steps of about a millisecond.
  */
 import type { GameNumber } from '../../lib/columns/numbers.ts';
 import { numbersWithId } from '../names/external-ids.ts';
@@ -45,8 +45,8 @@ export interface NameMatch {
 export interface Matcher {
   /** @param text an id of another source, such as `serial:SLUS-20851` */
   ofId(text: string): Match;
-  /** @param name of a file */
-  ofName(name: string): NameMatch;
+  /** @param name of a file @returns the steps, and then the match */
+  ofName(name: string): Generator<void, NameMatch>;
 }
 
 /** @param platforms their numbers; for ids, none stands for all */
@@ -72,7 +72,7 @@ export function makeMatcher(
   };
   return {
     ofId,
-    ofName(name) {
+    *ofName(name) {
       const reading = readName(name);
       if (reading.serial !== null) {
         const match = ofId(`serial:${reading.serial}`);
@@ -81,7 +81,7 @@ export function makeMatcher(
       const budget = new Budget();
       budget.spend(name.length * COST.letter);
       const catalogue = makeCatalogue({ index, platforms, budget }, context.forRegions([]));
-      const best = findBest(name, reading, catalogue, context);
+      const best = yield* findBest(name, reading, catalogue, context);
       const byTitle = budget.isSpent ? { ...best, match: withoutUnsure(best.match) } : best;
       if (byTitle.match.found !== undefined || gameIds.entries.length === 0) return byTitle;
       // The short names of arcade games, as MAME and its software lists have them.
@@ -97,22 +97,22 @@ interface NameContext extends Pick<MatchedGames, 'forRegions'> {
 }
 
 /** @param first what the name says */
-function findBest(
+function* findBest(
   name: string,
   first: NameReading,
   catalogue: TitlesOfPlatforms,
   context: NameContext,
-): NameMatch {
+): Generator<void, NameMatch> {
   const { budget } = catalogue;
   const read = (text: string) => {
     budget.spend(text.length * COST.letter);
     return readName(text);
   };
-  const find = (reading: NameReading, guess?: 'title' | 'part'): NameMatch => {
+  function* find(reading: NameReading, guess?: 'title' | 'part'): Generator<void, NameMatch> {
     const games = context.forRegions(reading.regions);
-    const match = findMatches(catalogue, reading, games, guess);
+    const match = yield* findMatches(catalogue, reading, games, guess);
     return { reading, match: withoutFarYear(match, reading.year, games) };
-  };
+  }
   const facts = context.forRegions([]);
   const isBy = (game: GameNumber, company: string | null) => {
     const name = ` ${wordsOf(company ?? '').join(' ')}`;
@@ -136,11 +136,11 @@ function findBest(
     rest = split.rest;
     // An extension that the table has was not read.
     if (!reading.title.toLowerCase().endsWith(split.extension)) continue;
-    const whole = find({ ...reading, titles: [reading.title], withTags: [] }, 'title');
+    const whole = yield* find({ ...reading, titles: [reading.title], withTags: [] }, 'title');
     if (whole.match.found?.kind === 'exact') return whole;
     reading = read(rest);
   }
-  let best = find(reading);
+  let best = yield* find(reading);
   if (best.match.found !== undefined || best.reading.isHack) return best;
   const { titles, withTags, regions } = reading;
   let shortest: NameReading | undefined;
@@ -155,7 +155,7 @@ function findBest(
     };
     if (guess.company === null && lettersIn(guess.title) <= lettersIn((shortest ?? reading).title))
       shortest = shorter;
-    const other = find(shorter, 'title');
+    const other = yield* find(shorter, 'title');
     if (budget.isSpent) return best;
     const game = onlyGame(other.match);
     if (game !== undefined && isBy(game, guess.company)) return other;
@@ -163,7 +163,7 @@ function findBest(
       best = asCandidates(other, best);
   }
   if (shortest === undefined) return best;
-  const other = find(shortest, 'part');
+  const other = yield* find(shortest, 'part');
   if (onlyGame(other.match) !== undefined) return other;
   return best.match.candidates.length === 0 ? asCandidates(other, best) : best;
 }

@@ -184,7 +184,7 @@ function routeTo(target: string) {
 /** @returns undefined if the generation does not have what the target names */
 function bodyOf(found: ReturnType<ReturnType<Route['prepare']>>): string | undefined {
   if (found === undefined || found === 'sinceGone') return undefined;
-  const resource = 'steps' in found ? takeAll(found) : found;
+  const resource = 'steps' in found ? takeAll(found.steps) : found;
   return resource.identity.body.toString();
 }
 

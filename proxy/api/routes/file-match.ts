@@ -1,6 +1,6 @@
 /**
- * The route that finds the games of file names, or of ids that other sources have given to them. Each name is
- * a step: the work for one is bounded by a count.
+ * The route that finds the games of file names, or of ids that other sources have given to them. Each name takes
+ * one step or a few, and the work for a step is bounded by a count.
  */
 
 import { type Matcher, makeMatcher } from '../../../find/match/find.ts';
@@ -65,7 +65,7 @@ function* matchAll(matcher: Matcher, { names, ids }: MatchRequest): Generator<vo
   const items: Item[] = [];
   for (const name of names) {
     if (items.length > 0) yield;
-    const { reading, match } = matcher.ofName(name);
+    const { reading, match } = yield* matcher.ofName(name);
     items.push({ name, reading, ...match });
   }
   return items;

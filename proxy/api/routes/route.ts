@@ -51,14 +51,14 @@ export interface Route<Found = Resource | Steps | 'sinceGone'> {
  * The next one is only taken while the generation is in use.
  */
 export interface Steps {
-  /** How many there are. */
+  /** How many searches or names there are: few names take more than one step. */
   readonly count: number;
   readonly steps: Iterator<void, Resource>;
 }
 export type FindInSteps = (generation: Generation) => Steps;
 
 /** Takes all steps at once, where nobody else waits. */
-export function takeAll({ steps }: Steps): Resource {
+export function takeAll<Result>(steps: Iterator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;

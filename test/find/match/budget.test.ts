@@ -9,6 +9,7 @@ import { makeRandom } from '#demo/catalogue/random.ts';
 import { type MatchedGames, makeMatcher } from '#find/match/find.ts';
 import type { GameNumber } from '#lib/columns/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
+import { takeAll } from '#proxy/api/routes/route.ts';
 import { readGames } from '#proxy/snapshot/game-facts.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
@@ -19,6 +20,8 @@ import { atEndOfFile } from '#test/support/end-of-file.ts';
 const PLATFORMS = 8;
 /** About the count that a name may spend. */
 const MOST_COMPARED = 300;
+/** About the count between two pauses. */
+const MOST_IN_STEP = 75;
 const LETTERS = 'aabbccddeeffgghhiijjkkllmm';
 const random = makeRandom(11);
 const shuffled = () =>
@@ -52,7 +55,7 @@ const files = openFiles({ dir, id: path.basename(dir) });
 atEndOfFile(() => files.descriptors.forEach(closeSync));
 const generation = makeGeneration(files);
 
-/** Finds the game of a name. @returns what was found, and how many different games were compared */
+/** Finds the game of a name. @returns what was found, and how many different games were compared, and in one step */
 function find(name: string) {
   const games = readGames(generation);
   const compared = new Set<number>();
@@ -71,13 +74,21 @@ function find(name: string) {
     },
   };
   const noNames = { find: () => [] };
-  const { match } = makeMatcher(generation.match, platforms, counted, noNames).ofName(name);
+  const steps = makeMatcher(generation.match, platforms, counted, noNames).ofName(name);
+  const comparedBy: number[] = [];
+  const next = () => {
+    const result = steps.next();
+    comparedBy.push(compared.size);
+    return result;
+  };
+  const { match } = takeAll({ next });
   const titleOf = (number: GameNumber) => games.forRegions([]).titles(number)[0];
   return {
     kind: match.found?.kind ?? null,
     title: match.found && titleOf(match.found.game),
     candidates: match.candidates.map(({ kind, game: number }) => `${kind} ${titleOf(number)}`),
     compared: compared.size,
+    mostInStep: Math.max(...comparedBy.map((count, step) => count - (comparedBy[step - 1] ?? 0))),
   };
 }
 
@@ -93,7 +104,9 @@ test.each([
   ['letters that are words', '\ufdfa~'.repeat(127)],
   ['a common head in many parts', Array.from({ length: 9 }, () => 'Common Head - x').join('~')],
 ])('a name of %s compares about as many titles as the count allows', (_, name) => {
-  expect(find(name).compared).toBeLessThanOrEqual(MOST_COMPARED);
+  const { compared, mostInStep } = find(name);
+  expect(compared).toBeLessThanOrEqual(MOST_COMPARED);
+  expect(mostInStep).toBeLessThanOrEqual(MOST_IN_STEP);
 });
 
 test('one letter may be wrong, if the other titles are not many', () => {

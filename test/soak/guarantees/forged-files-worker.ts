@@ -95,7 +95,7 @@ function request(generation: Generation, target: string): void {
   const [route, query] = splitTarget(target);
   const found = matchRoute(route)?.prepare(query)(generation);
   if (found === undefined || found === 'sinceGone') return;
-  const answer = 'steps' in found ? takeAll(found) : found;
+  const answer = 'steps' in found ? takeAll(found.steps) : found;
   if (!/^[0-9a-f]{16}$/.test(answer.hash)) throw new Error(`${target} has no hash`);
   const [odd] = /[^\x20-\x7e\r\n].*/.exec(answer.headers) ?? [];
   if (odd !== undefined) throw new Error(`${target} has the header ${odd}`);

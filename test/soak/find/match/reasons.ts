@@ -12,12 +12,14 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import type { NameMatch } from '#find/match/find.ts';
 import type { GameFacts } from '#find/match/find-matches.ts';
 import type { MatchIndex } from '#find/match/open.ts';
 import { makePlatformNames } from '#find/names/platform-names.ts';
 import { namesOfRegion } from '#find/names/regions.ts';
 import { foldCase } from '#find/text/words.ts';
 import { getOrAdd } from '#lib/program/get-or-add.ts';
+import { takeAll } from '#proxy/api/routes/route.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../../..');
@@ -97,7 +99,8 @@ async function verdicts(root: string, index: MatchIndex): Promise<Verdict[]> {
   };
   return names.map(({ platform, name, right }) => {
     const numbers = platformNames.find(platform);
-    const { found } = makeMatcher(index, numbers, known, platformNames).ofName(name).match;
+    const steps = makeMatcher(index, numbers, known, platformNames).ofName(name);
+    const { found } = takeAll<NameMatch>(steps).match;
     const answer = found === undefined ? '' : slug(found.game);
     return right.includes(answer) ? 'right' : answer === '' ? 'none' : 'wrong';
   });
