@@ -14,6 +14,7 @@ import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
 import { finish, makeFolder } from '#test/support/product.ts';
 import {
+  ageDeadWrites,
   expectCurrentVerifies,
   expectNoDebris,
   expectOneClearLine,
@@ -129,6 +130,7 @@ test(`the current generation is complete after ${which} fails`, async () => {
   for (let call = 1, wasMade = true; wasMade; call += step()) {
     for (const fault of faultsAt(call)) wasMade = (await failAt(call, fault)) && wasMade;
     const before = currentId(dir);
+    ageDeadWrites(dir);
     await failing.heal();
     const what = `after call ${call}`;
     expect(await expectCurrentVerifies(dir), what).not.toBe(before);
