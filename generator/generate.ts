@@ -149,9 +149,9 @@ async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<
   }
 }
 
-/** Of a run that reads all rows, in bytes: measured with 20,000 to ten million games (test/bench/RESULTS.md). */
+/** Of a run that reads all rows, in bytes: measured with 20,000 to three million games (test/bench/RESULTS.md). */
 const MEMORY = 150e6;
-const MEMORY_PER_GAME = 930;
+const MEMORY_PER_GAME = 1000;
 
 /** If memory runs out, the system ends the run without a word, perhaps after minutes. */
 async function warnOfMemory(run: Run): Promise<void> {
