@@ -22,8 +22,8 @@ test('the commands of the guide copy all files, and what has changed though its 
   const api = `${proxy.url}/api/v1`;
   const text = guideText('copy', { api, defaultLimit: 120 });
   const blocks = [...text.matchAll(/(?:^ {4}.*\n)+/gm)].map(([block]) => block);
-  const [aria2c, mirrors] = ['aria2c', 'rclone'].map((name) =>
-    blocks.find((block) => block.includes(name)),
+  const [aria2c, list, rclone, wget] = ['aria2c', '> paths.txt', 'rclone', 'wget'].map((text) =>
+    blocks.find((block) => block.includes(text)),
   );
   const run = async (script: string, cwd: string) => {
     writeFileSync(path.join(cwd, 'covers.id'), currentId(snapshotsDir) ?? '');
@@ -39,13 +39,10 @@ test('the commands of the guide copy all files, and what has changed though its 
   const one = makeFolder();
   await run(`${aria2c}\nmkdir covers && tar -xf covers.tar -C covers`, one);
   expectCopy(path.join(one, 'covers'));
-  // Both commands of this block: each gets a folder of its own.
-  const [rclone, wget] = [/ *sed ".*/s, / *rclone.*?covers\n/s].map((other) =>
-    (mirrors ?? '').replace(other, ''),
-  );
-  for (const command of [rclone, wget]) {
+  for (const mirror of [rclone, wget]) {
+    const command = `${list}\n${mirror}`;
     const folder = makeFolder();
-    await run(command as string, folder);
+    await run(command, folder);
     expectCopy(path.join(folder, 'covers'));
     await change(
       url,
@@ -54,7 +51,7 @@ test('the commands of the guide copy all files, and what has changed though its 
     await generate(url, snapshotsDir);
     writeKeys(snapshotsDir, [key]);
     await proxy.refresh();
-    await run(command as string, folder);
+    await run(command, folder);
     expectCopy(path.join(folder, 'covers'));
   }
 });
