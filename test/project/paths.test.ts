@@ -49,7 +49,7 @@ test('a request and a changed row pass through as many files as ARCHITECTURE.md 
   const whileRunning = await filesOf(async () =>
     expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: null }),
   );
-  // A generator cannot import the proxy, but a connection of an earlier test may end meanwhile.
+  // A generator cannot import the proxy, but a connection of an earlier test may end during the run.
   const row = whileRunning.filter((file) => !file.startsWith('proxy/'));
 
   const key = testKey(1);
