@@ -2,11 +2,13 @@
  * Why a record or a file is public, or why not. It asks the current generation, what it knows of the
  * last 30 days and, if there is one, the database, whose rows it gives to the generator. It changes nothing.
  */
+
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import querystring from 'node:querystring';
 import { generate } from '../../generator/generate.ts';
+import { readGameUrl, readPlatformUrl } from '../../generator/rows/addresses.ts';
 import type { Database, Value } from '../../lib/database/database.ts';
 import { findById, idAt, splitId, textOfId } from '../../lib/format/index/ids.ts';
 import {
@@ -29,7 +31,6 @@ import { publishedAt, readHistory } from '../../lib/generations/history.ts';
 import { whyHeld } from '../../lib/generations/hold.ts';
 import { ONLY_CURRENT } from '../../lib/generations/prune.ts';
 import { readStatus } from '../../lib/generations/state-files.ts';
-import { VARIABLES } from '../../lib/program/environment/variables.ts';
 import { printable } from '../../lib/program/printable.ts';
 import { SILENT } from '../../lib/program/progress.ts';
 
@@ -187,24 +188,11 @@ function nextText(snapshotsDir: string, isPublic: boolean): string {
 const API_PATH =
   /^(?:https?:\/\/[^/]+)?(?:\/api\/v1)?\/(platforms|games|covers)\/([^/]+)(?:\/([^/]+)(?:\/covers)?)?$/;
 
-/** What an address has in the places of its template; nothing if it does not fit. */
-function readUrl(word: string, template: string, { site_url }: Settings): Record<string, string> {
-  const places: string[] = [];
-  const parts = template.split(/\{(\w+)\}/).map((part, at) => {
-    if (at % 2 === 0 || part === 'site') return RegExp.escape(part === 'site' ? site_url : part);
-    places.push(part);
-    return '([^/?#&=]+)';
-  });
-  const found = new RegExp(`^${parts.join('')}$`).exec(word)?.slice(1) ?? [];
-  return Object.fromEntries(found.map((value, at) => [places[at], value]));
-}
-
 function readName(word: string, settings: Settings): Name[] {
-  const { game_url = VARIABLES.GAME_URL[0], platform_url = VARIABLES.PLATFORM_URL[0] } = settings;
-  const { id, game, platform: on } = readUrl(word, game_url, settings);
+  const { id, game, platform: on } = readGameUrl(settings, word);
   if (id !== undefined) return [{ kind: 'game', id }];
   if (game !== undefined) return [{ kind: 'game', slug: game, ...(on && { platform: on }) }];
-  const { platform: named } = readUrl(word, platform_url, settings);
+  const { platform: named } = readPlatformUrl(settings, word);
   if (named !== undefined) return [{ kind: 'platform', slug: named }];
   const [, list, first, second] = API_PATH.exec(word) ?? [];
   if (list === 'covers') return splitId(first) ? [{ kind: 'cover', id: first }] : [];

@@ -19,13 +19,45 @@ function fillIn(
   return template.replaceAll(/\{(\w+)\}/g, (place, name) => filled.get(name) ?? place);
 }
 
+/** What an address has in the places of its template; nothing if it does not fit. */
+function readPlaces(
+  address: string,
+  template: string,
+  { site_url }: Settings,
+): Readonly<Record<string, string>> {
+  const places: string[] = [];
+  const parts = template.split(/\{(\w+)\}/).map((part, at) => {
+    if (at % 2 === 0 || part === 'site') return RegExp.escape(part === 'site' ? site_url : part);
+    places.push(part);
+    return '([^/?#&=]+)';
+  });
+  const found = new RegExp(`^${parts.join('')}$`).exec(address)?.slice(1) ?? [];
+  return Object.fromEntries(found.map((value, at) => [places[at], value]));
+}
+
+function templateOfPlatforms({ platform_url = VARIABLES.PLATFORM_URL[0] }: Settings): string {
+  return platform_url;
+}
+
+function templateOfGames({ game_url = VARIABLES.GAME_URL[0] }: Settings): string {
+  return game_url;
+}
+
 export function platformUrl(settings: Settings, { slug, id }: Platform): string {
-  const { platform_url: template = VARIABLES.PLATFORM_URL[0] } = settings;
-  return fillIn(template, settings, { platform: slug, id });
+  return fillIn(templateOfPlatforms(settings), settings, { platform: slug, id });
+}
+
+/** What the address of a platform says of it, by the names of the places; nothing if it is no such address. */
+export function readPlatformUrl(settings: Settings, address: string) {
+  return readPlaces(address, templateOfPlatforms(settings), settings);
 }
 
 /** The address of a game on a platform, with the places `{game}` and `{id}`, which differ from game to game. */
 export function gameUrlTemplate(settings: Settings, { slug }: Platform): string {
-  const { game_url: template = VARIABLES.GAME_URL[0] } = settings;
-  return fillIn(template, settings, { platform: slug });
+  return fillIn(templateOfGames(settings), settings, { platform: slug });
+}
+
+/** What the address of a game says of it, by the names of the places; nothing if it is no such address. */
+export function readGameUrl(settings: Settings, address: string) {
+  return readPlaces(address, templateOfGames(settings), settings);
 }
