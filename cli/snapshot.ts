@@ -184,16 +184,15 @@ function list({ dir, stdout, stderr }: VerbContext, { switches }: Arguments): vo
   const generations = idsOnDisk(dir).map((id) => {
     const folder = generationDir(dir, id);
     const current = id === currentNow;
-    let [counts, fault]: [Manifest['counts'] | null, string | null] = [null, null];
-    let published_at: string;
+    let manifest: Manifest | undefined;
+    let fault: string | null = null;
     try {
-      const manifest = readManifest(folder);
-      counts = manifest.counts;
-      published_at = publishedAt(manifest);
+      manifest = readManifest(folder);
     } catch (error) {
       fault = (error as Error).message;
-      published_at = statSync(folder).mtime.toISOString();
     }
+    const counts = manifest?.counts ?? null;
+    const published_at = manifest ? publishedAt(manifest) : statSync(folder).mtime.toISOString();
     return { id, current, published_at, counts, fault, held: current && why !== undefined };
   });
   if (switches.has('json')) {

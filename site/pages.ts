@@ -82,15 +82,13 @@ export function makePageFinder(
       made = { id: generation?.id, examples: undefined };
       resources.clear();
     }
-    let resource = resources.get(path);
-    if (resource === undefined) {
-      const making = make(page, generation, made);
-      resources.set(path, making);
-      // Only what was made is kept.
-      making.catch(() => resources.get(path) === making && resources.delete(path));
-      resource = making;
-    }
-    return resource;
+    const known = resources.get(path);
+    if (known !== undefined) return known;
+    const making = make(page, generation, made);
+    resources.set(path, making);
+    // Only what was made is kept.
+    making.catch(() => resources.get(path) === making && resources.delete(path));
+    return making;
   };
 
   async function make(

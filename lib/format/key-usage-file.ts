@@ -127,7 +127,7 @@ export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
   return counts.map(({ run, day, keys }) => {
     const usage = keys.map((numbers) => {
       // Of those of version 1.0, the third is a part of the requests, and the fifth counts bytes.
-      const used = isFormer ? numbers.filter((_, index) => index !== 2 && index !== 4) : numbers;
+      const used = isFormer ? [numbers[0], numbers[1], numbers[3], numbers[5]] : numbers;
       const [id, requests, refused, lastSecond] = used;
       return [id, { requests, refused, lastSecond }] as const;
     });

@@ -6,7 +6,7 @@
 import type { KeyRecord } from '../admit/keys/key-table.ts';
 import type { ApiRequest } from '../http/request.ts';
 
-/** How many steps of a key may wait: they take about a second, and a server in front waits ten. */
+/** How many steps of a key may wait, as counted in advance: they take about a second, and a server in front waits ten. */
 const MOST_WAITING = 512;
 
 /**
@@ -25,7 +25,7 @@ interface Requester {
 }
 
 interface Work<Result> extends PromiseWithResolvers<Result | NotDone> {
-  /** How many steps it has. */
+  /** How many steps it has at least. */
   readonly count: number;
   readonly socket: Requester['socket'];
   readonly steps: Iterator<void, Result>;
@@ -100,7 +100,7 @@ export function makeTurns<Result>(now: () => number) {
   }
 
   /**
-   * @param count how many steps it has
+   * @param count how many steps it has at least
    * @returns the result, or a promise if it must wait for another turn
    */
   return (

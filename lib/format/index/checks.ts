@@ -61,11 +61,9 @@ function checkPaths({ platforms, games }: RecordIndex): void {
       if (game < firstGame || game >= firstGame + count) return false;
       if (slugHash[at] !== hashSlug(slugText.subarray(slugStart[game], slugStart[game + 1])))
         return false;
-      if (place === 0 || slugHash[at - 1] < slugHash[at]) return true;
-      return (
-        slugHash[at - 1] === slugHash[at] &&
-        compareSlices(slugText, slugStart, bySlug[at - 1], game) < 0
-      );
+      if (place === 0) return true;
+      const byHash = slugHash[at - 1] - slugHash[at];
+      return (byHash || compareSlices(slugText, slugStart, bySlug[at - 1], game)) < 0;
     });
   }
   checkIds(games, PATH_INDEX);

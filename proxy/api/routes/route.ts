@@ -51,7 +51,7 @@ export interface Route<Found = Resource | Steps | 'sinceGone'> {
  * The next one is only taken while the generation is in use.
  */
 export interface Steps {
-  /** How many searches or names there are: few names take more than one step. */
+  /** How many there are at least: a name may take a few. */
   readonly count: number;
   readonly steps: Iterator<void, Resource>;
 }

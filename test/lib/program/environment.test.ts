@@ -266,18 +266,26 @@ test('all faults are reported at once, and only those of the requested variables
   });
 });
 
-test('.env in the working directory is read if it exists, and the environment takes precedence', () => {
-  const folder = makeFolder();
+/** Loads the environment file of a folder in a process of its own. @param printed an expression that it prints */
+function loadIn(folder: string, environment: Record<string, string>, printed = "''") {
   const module = path.join(import.meta.dirname, '../../../lib/program/environment/environment.ts');
   const program = `
     const { loadEnvironmentFile, readEnvironment } = await import(${JSON.stringify(module)});
     loadEnvironmentFile();
-    console.log(JSON.stringify(readEnvironment(['HOST', 'PORT', 'LOG_LEVEL'])));`;
+    console.log(${printed});`;
+  const flags = ['--input-type=module', '-e', program];
+  return spawnSync(process.execPath, flags, { cwd: folder, env: environment, encoding: 'utf8' });
+}
+
+test('.env in the working directory is read if it exists, and the environment takes precedence', () => {
+  const folder = makeFolder();
   const run = () => {
-    const options = { cwd: folder, env: { PORT: '7000' } };
-    const flags = ['--input-type=module', '-e', program];
-    const { stdout, stderr } = spawnSync(process.execPath, flags, options);
-    return [JSON.parse(String(stdout)), String(stderr)];
+    const { stdout, stderr } = loadIn(
+      folder,
+      { PORT: '7000' },
+      "JSON.stringify(readEnvironment(['HOST', 'PORT', 'LOG_LEVEL']))",
+    );
+    return [JSON.parse(stdout), stderr];
   };
   expect(run()).toEqual([{ HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' }, '']);
   const lines = '# a comment\nHOST=0.0.0.0\nPORT=9\nLOG_LEVEL="debug" # so\nSNAPSHOT_DIR=x\n';
@@ -289,8 +297,6 @@ test('.env in the working directory is read if it exists, and the environment ta
 });
 
 test('a line of .env without effect causes a warning that shows nothing but the name of a variable', () => {
-  const module = path.join(import.meta.dirname, '../../../lib/program/environment/environment.ts');
-  const program = `(await import(${JSON.stringify(module)})).loadEnvironmentFile();`;
   const folder = makeFolder();
   const text = `\uFEFFPORT=80\r
 GENERATE_CRON off\r
@@ -305,10 +311,9 @@ secret
 SITE_CONTACT='not closed
 `;
   writeFileSync(path.join(folder, '.env'), text);
-  const flags = ['--input-type=module', '-e', `${program} console.log(process.env.PORT)`];
-  const { stdout, stderr } = spawnSync(process.execPath, flags, { cwd: folder, env: {} });
-  expect(String(stdout)).toBe('80\n');
-  expect(String(stderr).trimEnd().split('\n')).toEqual([
+  const { stdout, stderr } = loadIn(folder, {}, 'process.env.PORT');
+  expect(stdout).toBe('80\n');
+  expect(stderr.trimEnd().split('\n')).toEqual([
     'Warning: line 2 of .env (GENERATE_CRON) has no effect: write NAME=value.',
     'Warning: line 4 of .env (DATABASE_URL) has no effect: write NAME=value.',
     'Warning: line 9 of .env (LOG_LEVEL) has no effect: write NAME=value.',
@@ -317,14 +322,8 @@ SITE_CONTACT='not closed
 });
 
 test('a variable of an earlier version causes a warning, wherever it is set', () => {
-  const module = path.join(import.meta.dirname, '../../../lib/program/environment/environment.ts');
-  const program = `(await import(${JSON.stringify(module)})).loadEnvironmentFile();`;
   const folder = makeFolder();
-  const run = (environment: Record<string, string>) => {
-    const flags = ['--input-type=module', '-e', program];
-    const options = { cwd: folder, env: environment };
-    return String(spawnSync(process.execPath, flags, options).stderr);
-  };
+  const run = (environment: Record<string, string>) => loadIn(folder, environment).stderr;
   const warning =
     'Warning: ACCESS_LOG has no effect any more: nginx logs the requests ("nginx" in operations/install.md). Remove it.\n';
   expect(run({ ACCESS_LOG: 'off' })).toBe('');

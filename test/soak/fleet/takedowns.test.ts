@@ -95,11 +95,18 @@ async function measure([of, ...statements]: (typeof KINDS)[number]): Promise<num
   return performance.now() - committed;
 }
 
+/** The times of some takedowns, and their greatest median and greatest time, in milliseconds. */
+interface Measured {
+  readonly kind: string;
+  readonly times: number[];
+  readonly most: readonly [median: number, longest: number];
+}
+
 test(`${TAKEDOWNS} takedowns disappear from the API soon after their commit`, async () => {
   // An index on updated_at shows those whose status changed. The others wait for a run of all changes, which may begin
   // ten seconds after the one before, and takes some seconds itself (operations/database.md).
-  const byStatus = { kind: 'whose status changed', times: [] as number[], most: [2_500, 5_000] };
-  const others = { kind: 'of another kind', times: [] as number[], most: [6_000, 15_000] };
+  const byStatus: Measured = { kind: 'whose status changed', times: [], most: [2_500, 5_000] };
+  const others: Measured = { kind: 'of another kind', times: [], most: [6_000, 15_000] };
   for (let i = 0; i < TAKEDOWNS; i++) {
     await pause(random.next() * LONGEST_PAUSE_MS);
     const kind = KINDS[i % KINDS.length];
