@@ -2,7 +2,6 @@
  * Why a record or a file is public, or why not. It asks the current generation, what it knows of the
  * last 30 days and, if there is one, the database, whose rows it gives to the generator. It changes nothing.
  */
-
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
